@@ -1,13 +1,9 @@
 #include "comm/progress.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cstdlib>
 #include <random>
 
 #include "base/log.hpp"
-#include "base/start_thread.hpp"
-#include "comm/poll_pace.hpp"
 #include "engine/strided_copy.hpp"
 #include "trace/clock.hpp"
 #include "vicinal/error.hpp"
@@ -15,13 +11,6 @@
 namespace vicinal::comm {
 
 namespace {
-constexpr std::chrono::nanoseconds kSleepBetweenRuntimes = std::chrono::milliseconds(2);
-
-Time now() {
-  const auto since = std::chrono::steady_clock::now().time_since_epoch();
-  return {std::chrono::duration_cast<std::chrono::nanoseconds>(since).count()};
-}
-
 std::string text_of(const std::exception_ptr& error) {
   try {
     std::rethrow_exception(error);
@@ -32,28 +21,6 @@ std::string text_of(const std::exception_ptr& error) {
   }
 }
 }  // namespace
-
-Progress::Progress(MakeTransport make, const ExchangeRules& rules, std::optional<Time> patience)
-    : rules_(rules), patience_(patience) {
-  thread_ = base::start_thread("that talks to other ranks",
-                               [this, make = std::move(make)] { run(make); });
-  std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return ranks_ > 0 || no_transport_; });
-  if (!no_transport_) return;
-  lock.unlock();
-  thread_.join();
-  std::rethrow_exception(no_transport_);
-}
-
-Progress::~Progress() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard lock(mutex_);
-    ends_ = true;
-  }
-  wake_.notify_one();
-  thread_.join();
-}
 
 // --- for the runtime
 
@@ -90,7 +57,7 @@ void Progress::begin(engine::Engine& engine, engine::Transfers& transfers, const
     }
   });
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return state_ != State::begins; });
+  await(lock, [this] { return state_ != State::begins; });
   if (state_ != State::failed) return;
   lock.unlock();
   forget_runtime();
@@ -162,7 +129,7 @@ std::string Progress::finish(bool is_early) {
     if (exchange_ && !is_early) exchange_->finish();
   });
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return state_ != State::runs; });
+  await(lock, [this] { return state_ != State::runs; });
   lock.unlock();
   forget_runtime();
   lock.lock();
@@ -205,7 +172,7 @@ void Progress::ready(std::uint64_t number, graph::Task& task) {
   const auto group = std::make_shared<std::vector<ReadyTransfer>>(leave(entry.mapped()));
   commands_.emplace_back([this, transfer, group, &task] { give_access(transfer, task, *group); });
   lock.unlock();
-  wake_.notify_one();
+  wake();
 }
 
 // All sends of its group, if it is the first of them.
@@ -404,7 +371,7 @@ void Progress::run_failed(const std::string& text) {
     failure_ = text;
     state_ = State::failed;
   }
-  failed_at_ = now();
+  run_has_failed();
   changed_.notify_all();
   engine_->notify_waiters();
 }
@@ -480,14 +447,14 @@ void Progress::rank_lost(RankId rank, const std::string& why) {
   if (exchange_) exchange_->rank_lost(rank, why);
 }
 
-// --- the thread
+// --- turns
 
 void Progress::tell(Command command) {
   {
     const std::lock_guard lock(mutex_);
     commands_.push_back(std::move(command));
   }
-  wake_.notify_one();
+  wake();
 }
 
 void Progress::tell_and_wait(const Command& command) {
@@ -499,7 +466,7 @@ void Progress::tell_and_wait(const Command& command) {
     changed_.notify_all();
   });
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [&] { return is_done; });
+  await(lock, [&] { return is_done; });
 }
 
 bool Progress::carry_out() {
@@ -513,8 +480,7 @@ bool Progress::carry_out() {
 }
 
 // Nobody could catch what is thrown here (no memory, a transport that is used wrongly): the run is over.
-template <typename Step>
-void Progress::guarded(const Step& step) {
+void Progress::guarded(const Command& step) {
   try {
     step();
   } catch (const std::exception& error) {
@@ -547,74 +513,26 @@ void Progress::publish() {
   changed_.notify_all();
 }
 
-void Progress::run(const MakeTransport& make) {
-  try {
-    transport_ = make();
-    const std::lock_guard lock(mutex_);
-    rank_ = transport_->rank();
-    ranks_ = transport_->ranks();
-    has_left_.assign(ranks_, false);
-    is_ahead_.assign(ranks_, false);
-  } catch (...) {
-    const std::lock_guard lock(mutex_);
-    no_transport_ = std::current_exception();
-  }
-  changed_.notify_all();
-  if (!transport_) return;
-  PollPace pace;
-  for (;;) {
-    hears_ = carry_out();
-    bool any = hears_;
-    guarded([&] { any |= transport_->poll(*this); });
-    guarded([&] {
-      if (!exchange_) return beat_between_runtimes();
-      look_at_errors();
-      exchange_->tick(now());
-      publish();
-      end_process_in_time();
-    });
-    if (any) {
-      if (hears_) pace.traffic();
-      continue;
-    }
-    // MPI may move a payload on with each poll: a core that nobody else wants is used for it.
-    if (payloads_ > 0) {
-      std::this_thread::yield();
-      continue;
-    }
-    std::unique_lock lock(mutex_);
-    if (!commands_.empty()) continue;
-    if (ends_) break;
-    wake_.wait_for(lock, exchange_ ? pace.next_sleep() : kSleepBetweenRuntimes);
-  }
-  if (!failed_at_) {
-    for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
-      if (rank != rank_.value)
-        transport_->post_message({rank}, to_bytes({.kind = MessageKind::left}));
-    }
-  }
-  transport_.reset();
+void Progress::use(std::unique_ptr<Transport> transport) {
+  transport_ = std::move(transport);
+  const std::lock_guard lock(mutex_);
+  rank_ = transport_->rank();
+  ranks_ = transport_->ranks();
+  has_left_.assign(ranks_, false);
+  is_ahead_.assign(ranks_, false);
 }
 
-// A rank that computes without a runtime is not lost.
-void Progress::beat_between_runtimes() {
-  const Time time = now();
-  if (ranks_ == 1 || failed_at_ || (beaten_ && time - *beaten_ < rules_.beat)) return;
-  beaten_ = time;
-  transport_->post_message({(rank_.value + 1) % ranks_}, to_bytes({.kind = MessageKind::alive}));
-}
-
-void Progress::end_process_in_time() {
-  if (!patience_ || !failed_at_ || is_told_.load(std::memory_order_relaxed)) return;
-  if (now() - *failed_at_ < *patience_) return;
-  std::string text;
-  {
-    const std::lock_guard lock(mutex_);
-    text = failure_;
-  }
-  base::process_log().warn(text +
-                           "; this process ends, for its program computes and cannot be told");
-  std::_Exit(EXIT_FAILURE);  // destructors would wait for who computes
+bool Progress::turn() {
+  hears_ = carry_out();
+  bool any = hears_;
+  guarded([&] { any |= transport_->poll(*this); });
+  guarded([&] {
+    if (!exchange_) return between_runtimes();
+    look_at_errors();
+    exchange_->tick(now());
+    publish();
+  });
+  return any;
 }
 
 }  // namespace vicinal::comm

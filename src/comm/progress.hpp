@@ -1,5 +1,6 @@
-// The thread of a rank that talks to the others: it alone uses the transport and the exchange, and carries what tasks of
-// the kinds send and receive are for. Made once per process; runtimes use it one after another.
+// How a rank talks to the others: it carries what tasks of the kinds send and receive are for. All that it does with the transport and
+// the exchange it does in turns, one after the other: those of a thread (progress_thread.hpp), or of simulated time
+// (simulated_ranks.hpp). Runtimes use it one after another.
 #pragma once
 
 #include <atomic>
@@ -12,7 +13,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -37,15 +37,9 @@ class RankVoice {
   virtual std::string report() const = 0;  // what waits for what within this rank, in lines
 };
 
-class Progress final : private ExchangeActions, private TransportEvents, private engine::Carrier {
+class Progress : private ExchangeActions, private TransportEvents, private engine::Carrier {
  public:
-  // Called on the thread, which keeps what it returns until the end.
-  using MakeTransport = std::function<std::unique_ptr<Transport>()>;
-  // Throws what making the transport throws. `patience`: when the run has failed and the application is not told within
-  // so long, because its thread or a kernel computes, the process ends with status 1; none: it goes on.
-  explicit Progress(MakeTransport make, const ExchangeRules& rules = {},
-                    std::optional<Time> patience = std::nullopt);
-  ~Progress() override;
+  ~Progress() override = default;
 
   RankId rank() const { return rank_; }
   std::uint32_t ranks() const { return ranks_; }
@@ -66,7 +60,7 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   // The run is over on all ranks. Any thread.
   void fail(const std::string& text);
   // The application knows that the run has failed. Any thread.
-  void told() { is_told_.store(true, std::memory_order_relaxed); }
+  virtual void told() {}
   // What the application has called, in order.
   void called(CallBatch batch);
   // No task has ended for a while: rank 0 warns, and tells who waits for what on all ranks. Any thread.
@@ -84,8 +78,40 @@ class Progress final : private ExchangeActions, private TransportEvents, private
         0;  // sends of versions of which others had left: they missed the broadcast
   };
   Counts counts() const;  // of the runtime that has begun last
-  // Who waits for what. Any thread but the progress thread.
+  // Who waits for what. Outside of a turn.
   std::string describe();
+
+ protected:
+  using Command = std::function<void()>;
+  explicit Progress(const ExchangeRules& rules) : rules_(rules) {}
+
+  // There is something for a turn to do.
+  virtual void wake() = 0;
+  // Returns when `is_so`, which is asked under mutex_, as `lock` has it; turns make it so.
+  virtual void await(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_so) = 0;
+  virtual Time now() const = 0;
+  virtual void run_has_failed() {}
+  // Of a turn between runtimes.
+  virtual void between_runtimes() {}
+
+  void use(std::unique_ptr<Transport> transport);
+  // False: nothing has happened.
+  bool turn();
+  void guarded(const Command& step);
+
+  const ExchangeRules rules_;
+  RankId rank_;
+  mutable std::mutex mutex_;         // guards what follows
+  std::condition_variable changed_;  // for who waits
+  std::uint32_t ranks_ = 0;          // 0: the transport is being made
+  std::string failure_;  // of this runtime, or of one before it: the transport is not used any more
+  std::vector<Command> commands_;
+
+  // Of the turns.
+  std::unique_ptr<Transport> transport_;
+  std::optional<Exchange> exchange_;
+  std::uint64_t payloads_ = 0;  // posted, and not ended
+  bool hears_ = false;          // in the last turn: more than a sign of life
 
  private:
   // Sends of one version. Those that are added before one of them is ready leave together.
@@ -135,14 +161,10 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   void payload_ended(PayloadId payload) override;
   void rank_lost(RankId rank, const std::string& why) override;
 
-  using Command = std::function<void()>;
-  void tell(Command command);  // to the thread
+  void tell(Command command);  // to be carried out in a turn
   // Tells it, and waits until it was carried out.
   void tell_and_wait(const Command& command);
-  void run(const MakeTransport& make);
   bool carry_out();
-  template <typename Step>
-  void guarded(const Step& step);
   void count();                                    // under mutex_
   std::vector<ReadyTransfer> leave(Added& added);  // under mutex_
   void give_access(const ReadyTransfer& transfer, graph::Task& task,
@@ -152,40 +174,22 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   void end_with(std::uint64_t number, Outcome outcome);
   void look_at_errors();
   void forget_runtime();
-  void beat_between_runtimes();
-  void end_process_in_time();
 
   enum class State : std::uint8_t { idle, begins, runs, finished, failed };
 
-  const ExchangeRules rules_;
-  const std::optional<Time> patience_;
-  RankId rank_;
-  std::atomic<bool> is_told_{false};
-
-  mutable std::mutex mutex_;         // guards what follows
-  std::condition_variable changed_;  // for who waits
-  std::condition_variable wake_;     // for the thread
-  std::uint32_t ranks_ = 0;          // 0: the transport is being made
+  // Under mutex_.
   State state_ = State::idle;
   bool any_is_limited_ = false;
-  std::string failure_;  // of this runtime, or of one before it: the transport is not used any more
-  std::vector<Command> commands_;
-  bool ends_ = false;
   std::uint64_t next_ = 1;
   std::unordered_map<std::uint64_t, Added> added_;                    // and not ready
   std::unordered_map<std::uint32_t, std::shared_ptr<Group>> groups_;  // by datum: that has not left
-  std::exception_ptr no_transport_;
   Counts counts_;
   std::uint32_t run_ = 0;                    // the number of the run
   std::optional<ClockComparison> compared_;  // last
 
   std::atomic<std::uint64_t> under_way_{0};
 
-  // Of the thread.
-  std::unique_ptr<Transport> transport_;
-  std::optional<Exchange> exchange_;
-  std::uint64_t payloads_ = 0;  // posted, and not ended
-  bool hears_ = false;          // since the last sleep: more than a sign of life
+  // Of the turns.
   engine::Engine* engine_ = nullptr;
   engine::Transfers* transfers_ = nullptr;
   const RankVoice* voice_ = nullptr;
@@ -195,10 +199,6 @@ class Progress final : private ExchangeActions, private TransportEvents, private
   std::vector<bool> is_ahead_;        // by rank: its next runtime has begun
   std::vector<bool> has_left_;        // by rank
   std::vector<bool> has_said_hello_;  // by rank, of this runtime
-  std::optional<Time> beaten_;        // between runtimes
-  std::optional<Time> failed_at_;
-
-  std::thread thread_;
 };
 
 }  // namespace vicinal::comm
