@@ -147,6 +147,9 @@ class Runtime {
   // The same in a world that other runtimes may share; time goes on for all of them. The time of a submission is this
   // runtime's own: see simulated_world.hpp.
   Runtime(const MachineDescription& simulated, const Options& options, const SimulatedWorld& world);
+  // The same as one of several ranks of a simulated cluster: see simulated_cluster.hpp.
+  Runtime(const MachineDescription& simulated, const Options& options, const SimulatedWorld& world,
+          const Ranks& ranks);
   // Waits for all tasks; call wait() first, which throws what went wrong: an error that no call has thrown is printed,
   // and ends the program by std::terminate (option undelivered_errors). Does not write back handles that were not
   // unregistered, except those homed in the user's own buffers and files. Called by exit inside a task it waits for
@@ -202,6 +205,7 @@ class Runtime {
   // (outside its limit, like a buffer of the application), or the disk. Throws UsageError on a real machine, or for a
   // node that is not there.
   Handle register_simulated(Bytes size, NodeId home = kRam, std::string name = {});
+  Handle register_simulated(RankId owner, Bytes size, NodeId home = kRam, std::string name = {});
 
   // Waits until no task uses the handle, writes the content back to the home (buffer or file) if `write_back` says so,
   // and forgets the handle. From the call on, tasks that name the handle are refused, also tasks that running tasks

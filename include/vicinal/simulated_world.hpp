@@ -49,6 +49,7 @@ class SimulatedWorld {
 
  private:
   friend class Runtime;
+  friend class SimulatedCluster;
   std::shared_ptr<internals::SharedWorld> shared_;  // its runtimes hold it, too
 };
 

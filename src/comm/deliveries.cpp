@@ -248,6 +248,10 @@ void Deliveries::tick(Time now) {
   }
 }
 
+std::optional<Time> Deliveries::next() const {
+  return waiting_.empty() ? std::nullopt : waiting_.front().until;
+}
+
 // Of the root itself it goes on to be offered, without those below.
 void Deliveries::decline(const Key& key) {
   const auto found = offers_.find(key);

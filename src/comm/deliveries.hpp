@@ -135,6 +135,8 @@ class Deliveries {
   void has_room(TransferId id);
   void payload_ended(PayloadId payload);
   void tick(Time now);
+  // When it is to tick though nothing happens before; none: never.
+  std::optional<Time> next() const;
   // The run is over.
   void stop() { is_over_ = true; }
 

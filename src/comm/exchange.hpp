@@ -46,6 +46,8 @@ struct ExchangeRules {
   Time suspicion{1'000'000'000};
   Time answer{2'000'000'000};  // that is waited for in a report
   ClockRules clocks = {};
+  // Ranks of one simulated world: they begin and end together, none is lost, and all make the same calls.
+  bool is_simulated = false;
 };
 
 class Exchange {

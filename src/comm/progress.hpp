@@ -43,6 +43,8 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
 
   RankId rank() const { return rank_; }
   std::uint32_t ranks() const { return ranks_; }
+  // The calls of all ranks are compared.
+  bool compares() const { return ranks_ > 1 && !rules_.is_simulated; }
 
   // A runtime begins, on all ranks: returns when all have begun. Throws UsageError if another one of this process has not
   // ended, RankError if a rank is lost, or was in an earlier one. `version`: of the program, the same on all. `voice` lives

@@ -14,7 +14,7 @@ RankSequence::RankSequence(comm::Progress& progress, engine::Application& applic
     : progress_(progress),
       application_(application),
       ownership_(progress.rank(), progress.ranks()),
-      compares_(progress.ranks() > 1),
+      compares_(progress.compares()),
       report_(std::move(report)),
       provide_(std::move(provide)) {
   progress_.begin(application_.engine, application_.transfers, *this,

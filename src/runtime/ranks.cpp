@@ -11,11 +11,11 @@ constexpr Time kPatience{3'000'000'000};
 }  // namespace
 
 RankId Ranks::rank() const {
-  return progress_ ? progress_->progress.rank() : RankId{0};
+  return progress_ ? progress_->progress->rank() : RankId{0};
 }
 
 std::uint32_t Ranks::count() const {
-  return progress_ ? progress_->progress.ranks() : 1;
+  return progress_ ? progress_->progress->ranks() : 1;
 }
 
 std::uint32_t Ranks::on_this_host() const {

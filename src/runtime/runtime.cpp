@@ -64,10 +64,7 @@ std::unique_ptr<RuntimeImpl> made_of(const Options& asked, std::shared_ptr<comm:
 Runtime::Runtime(const Options& options) : impl_(owned(made_of(options, nullptr))) {}
 
 Runtime::Runtime(const Options& options, const Ranks& ranks)
-    : impl_(
-          owned(made_of(options, ranks.progress_ ? std::shared_ptr<comm::Progress>(
-                                                       ranks.progress_, &ranks.progress_->progress)
-                                                 : nullptr))) {}
+    : impl_(owned(made_of(options, ranks.progress_ ? ranks.progress_->progress : nullptr))) {}
 
 Runtime::Runtime(const MachineDescription& simulated, const Options& options)
     : impl_(owned(std::make_unique<RuntimeImpl>((options.check(), options),
@@ -77,6 +74,12 @@ Runtime::Runtime(const MachineDescription& simulated, const Options& options,
                  const SimulatedWorld& world)
     : impl_(owned(std::make_unique<RuntimeImpl>(
           (options.check(), options), runtime::MachineSetup(simulated, world.shared_)))) {}
+
+Runtime::Runtime(const MachineDescription& simulated, const Options& options,
+                 const SimulatedWorld& world, const Ranks& ranks)
+    : impl_(owned(std::make_unique<RuntimeImpl>(
+          (options.check(), options), runtime::MachineSetup(simulated, world.shared_), nullptr,
+          nullptr, ranks.progress_ ? ranks.progress_->progress : nullptr))) {}
 
 Runtime::~Runtime() {
   impl_->close();
@@ -189,6 +192,13 @@ Handle Runtime::register_file(const FileRegion& region, TileShape shape, std::st
 
 Handle Runtime::register_simulated(Bytes size, NodeId home, std::string name) {
   return impl_->add_simulated(size, home, std::move(name));
+}
+
+Handle Runtime::register_simulated(RankId owner, Bytes size, NodeId home, std::string name) {
+  const Layout layout{size.value, 1, size.value, 1};
+  return impl_->add_owned(owner, layout, std::move(name), true, [&](std::string its_name) {
+    return impl_->add_simulated(size, home, std::move(its_name));
+  });
 }
 
 void Runtime::unregister(Handle handle, WriteBack write_back) {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "comm/local/local_world.hpp"
-#include "comm/progress.hpp"
+#include "comm/progress_thread.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "support/queue_policy.hpp"
 #include "support/small_runs.hpp"
@@ -141,9 +141,10 @@ TEST_F(IdleWait, AnotherRankIsWaitedForAsleep) {
   comm::LocalWorld world(2);
   const auto program = [&](std::uint32_t rank) {
     std::atomic<std::uint64_t> not_counted;
-    RuntimeImpl impl(few_tasks(1), MachineSetup(few_tasks(1)), nullptr,
-                     std::make_unique<CountingPolicy>(rank == 1 ? state_.asked : not_counted),
-                     std::make_shared<comm::Progress>([&] { return world.transport({rank}); }));
+    RuntimeImpl impl(
+        few_tasks(1), MachineSetup(few_tasks(1)), nullptr,
+        std::make_unique<CountingPolicy>(rank == 1 ? state_.asked : not_counted),
+        std::make_shared<comm::ProgressThread>([&] { return world.transport({rank}); }));
     const auto add = [&](RankId owner, const char* name) {
       const Layout layout{8, 1, 8, 1};
       return impl.add_owned(owner, layout, name, false, [&](std::string its_name) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "comm/local/local_world.hpp"
-#include "comm/progress.hpp"
+#include "comm/progress_thread.hpp"
 #include "runtime/ranks.hpp"
 #include "vicinal/runtime.hpp"
 
