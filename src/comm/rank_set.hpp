@@ -37,6 +37,17 @@ class RankSet {
     if (words.size() <= rank.value / 64) words.resize(rank.value / 64 + 1);
     words[rank.value / 64] |= std::uint64_t{1} << (rank.value % 64);
   }
+  // In their order.
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    const auto each_of = [&](std::uint64_t word, std::uint32_t first) {
+      for (; word != 0; word &= word - 1) {
+        visit(RankId{first + static_cast<std::uint32_t>(std::countr_zero(word))});
+      }
+    };
+    if (!is_large()) return each_of(bits_ >> 1, 0);
+    for (std::uint32_t i = 0; i < large().size(); ++i) each_of(large()[i], 64 * i);
+  }
   void clear() {
     if (is_large()) delete &large();
     bits_ = 0;
