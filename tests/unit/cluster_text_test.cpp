@@ -1,4 +1,4 @@
-// [cluster] of machine files: what its keys mean, which links a message passes, what is refused and with which words.
+// [cluster] of machine files: the meaning of its keys, the routes of messages, and the words of refusals.
 #include "machine/cluster_text.hpp"
 
 #include <cstdint>

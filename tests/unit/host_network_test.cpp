@@ -138,8 +138,8 @@ TEST_F(HostNetworkTest, SpinesAreChosenByTheDestination) {
 }
 
 TEST_F(HostNetworkTest, AHostSpendsOneOverheadAtATime) {
-  // Three empty messages leave host 0 after 10, 20 and 30 ns. Host 1 is busy with the first until 10 + 4, with the second
-  // until 24; the answer that it sends at 14 takes it until 24, and the second waits for that: until 28.
+  // Three empty messages leave host 0 after 10, 20 and 30 ns. Host 1 receives the first until 14, then sends its answer
+  // until 24, and receives the second until 28 and the third from 30 to 34.
   HostNetwork& network =
       open({.hosts = 2, .nic = per_ns(1), .send_overhead = {10}, .receive_overhead = {4}});
   for (std::uint64_t id = 0; id < 3; ++id)
