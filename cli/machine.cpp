@@ -89,20 +89,28 @@ void add_machine(CLI::App& app, Session& /*session*/) {
   auto measure = std::make_shared<bool>(false);
   command->add_flag("--measure", *measure,
                     "Measure the links and queues of CUDA and OpenCL devices, some seconds.");
-  command->callback([options, list, measure] {
+  auto described = std::make_shared<std::string>();
+  command
+      ->add_option("--machine", *described,
+                   "Show this one instead: one that is shipped, or a machine file, with choices as "
+                   "in v100,gpus=2; a cluster with its network.")
+      ->type_name("NAME");
+  command->callback([options, list, measure, described] {
     if (*list) {
       for (const auto& machine : machine::shipped_machines()) {
         fmt::print("{:<16}  {}\n", machine.name, machine.sentence);
       }
       return;
     }
-    const Options parsed = options->parse();
-    if (!parsed.machine.empty()) {
-      if (const auto cluster = machine::load_cluster_of_option(parsed.machine)) {
+    if (!described->empty()) {
+      if (const auto cluster = machine::load_cluster_of_option(*described)) {
         print_cluster(*cluster);
-        return;
+      } else {
+        print_machine(machine::load_machine_of_option(*described).description);
       }
+      return;
     }
+    const Options parsed = options->parse();
     CommandFiles files;
     options->add_files(files, parsed, {parsed.policy});
     files.require();

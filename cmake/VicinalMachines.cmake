@@ -2,9 +2,11 @@
 # tree and the tests all find them: vicinal_embed_machines(<variable for the path of the file>).
 function(vicinal_embed_machines out)
   file(GLOB files CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/machines/*.toml")
+  list(TRANSFORM files REPLACE "\\.toml$" "")
   list(SORT files)
   set(VICINAL_MACHINE_ENTRIES "")
-  foreach(file IN LISTS files)
+  foreach(stem IN LISTS files)
+    set(file "${stem}.toml")
     set_property(DIRECTORY "${PROJECT_SOURCE_DIR}" APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${file}")
     get_filename_component(name "${file}" NAME_WE)
     file(READ "${file}" text)

@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::uint64_t kMostLinks = 1 << 20;
 
-Time time_or_zero(const TomlTable& table, std::string_view key) {
-  const auto found = table.find(key);
-  return found ? found->time() : Time{};
-}
-
 void refuse_without_leaves(const TomlTable& table) {
   for (const std::string_view key : {"spines", "uplink", "oversubscription"}) {
     if (table.has(key)) {
@@ -99,10 +94,10 @@ ClusterText read_cluster(const TomlTable& table) {
   network.hosts = table.value("hosts").count(1, kMostHosts);
   if (const auto nics = table.find("nics")) network.nics = nics->count(1, kMostNics);
   network.nic = table.value("nic").bandwidth();
-  network.latency = time_or_zero(table, "latency");
-  network.hop_latency = time_or_zero(table, "hop_latency");
-  network.send_overhead = time_or_zero(table, "send_overhead");
-  network.receive_overhead = time_or_zero(table, "receive_overhead");
+  network.latency = table.time_or_zero("latency");
+  network.hop_latency = table.time_or_zero("hop_latency");
+  network.send_overhead = table.time_or_zero("send_overhead");
+  network.receive_overhead = table.time_or_zero("receive_overhead");
   read_switches(table, network);
   refuse_too_many_links(table, network);
   return cluster;

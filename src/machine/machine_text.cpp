@@ -24,11 +24,6 @@ constexpr std::array kDeviceKinds{ProcessorKind::cuda, ProcessorKind::opencl};
 constexpr std::array kKinds{ProcessorKind::cpu, ProcessorKind::gpu, ProcessorKind::cuda,
                             ProcessorKind::opencl};
 
-Time time_or_zero(const TomlTable& table, std::string_view key) {
-  const auto found = table.find(key);
-  return found ? found->time() : Time{};
-}
-
 bool read_half_duplex(const TomlTable& table) {
   const auto found = table.find("duplex");
   return found && found->word({"full", "half"}) == 1;
@@ -83,7 +78,7 @@ std::vector<std::uint32_t> read_draws_on(const TomlTable& table, const MachineTe
 
 RouteText read_route(const TomlTable& table, const MachineText& machine) {
   RouteText route;
-  route.latency = time_or_zero(table, "latency");
+  route.latency = table.time_or_zero("latency");
   if (const auto copies = table.find("copies_in_flight")) {
     route.copies_in_flight = copies->count(1, kMostInFlight);
   }
@@ -126,8 +121,8 @@ CpuText read_cpu(const TomlTable& table) {
   cpu.most = table.value("most").count(0, kMostCpuWorkers);
   read_workers_by_default(table, cpu.most, cpu.by_default);
   if (const auto drive = table.find("drive_gpus")) cpu.drive_gpus = drive->flag();
-  cpu.task_overhead = time_or_zero(table, "task_overhead");
-  cpu.copy_overhead = time_or_zero(table, "copy_overhead");
+  cpu.task_overhead = table.time_or_zero("task_overhead");
+  cpu.copy_overhead = table.time_or_zero("copy_overhead");
   return cpu;
 }
 
@@ -139,8 +134,8 @@ void read_driving(const TomlTable& table, Text& text) {
   if (const auto pipeline = table.find("pipeline")) {
     text.pipeline = pipeline->count(1, kMostPipeline);
   }
-  text.task_overhead = time_or_zero(table, "task_overhead");
-  text.copy_overhead = time_or_zero(table, "copy_overhead");
+  text.task_overhead = table.time_or_zero("task_overhead");
+  text.copy_overhead = table.time_or_zero("copy_overhead");
 }
 
 GpuText read_gpu(const TomlTable& table) {
@@ -329,7 +324,7 @@ MachineText read(const TomlTable& root, const std::string& origin) {
   machine.origin = origin;
   machine.name = base::legible_name(root.value("name").text());
   machine.sentence = base::legible_name(root.value("sentence").text());
-  machine.submit_overhead = time_or_zero(root, "submit_overhead");
+  machine.submit_overhead = root.time_or_zero("submit_overhead");
   if (const auto names = root.find("synchronous")) {
     for (const auto& item : names->items()) machine.synchronous.push_back(item.text());
   }

@@ -188,6 +188,11 @@ TomlValue TomlTable::value(std::string_view key) const {
   return *found;
 }
 
+Time TomlTable::time_or_zero(std::string_view key) const {
+  const auto found = find(key);
+  return found ? found->time() : Time{};
+}
+
 std::optional<TomlTable> TomlTable::table(std::string_view key) const {
   const auto* const node = table_->get(key);
   if (node == nullptr) return std::nullopt;

@@ -63,6 +63,7 @@ class TomlTable {
 
   TomlValue value(std::string_view key) const;  // refuses the table that lacks it
   std::optional<TomlValue> find(std::string_view key) const;
+  Time time_or_zero(std::string_view key) const;               // 0 if it is not there
   std::optional<TomlTable> table(std::string_view key) const;  // "[key]"
   std::vector<TomlTable> tables(std::string_view key) const;   // "[[key]]"
   struct Named;

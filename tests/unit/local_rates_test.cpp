@@ -3,64 +3,21 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/random.hpp"
+#include "support/max_min.hpp"
 #include "support/random_runs.hpp"
 
 namespace vicinal::sim {
 namespace {
 
+using vicinal::testing::DrawingFlow;
 using vicinal::testing::for_each_seed;
-
-struct Flow {
-  std::vector<Demand> demands;
-  double most = kNever;
-  bool active = false;
-};
-
-// Progressive filling as the textbook has it (Bertsekas and Gallager 1992, section 6.5.2): all rates grow alike until a
-// resource or a flow can take no more.
-std::vector<double> reference(const std::vector<double>& capacities,
-                              const std::vector<Flow>& flows) {
-  std::vector<double> rates(flows.size(), -1);
-  const auto is_open = [&](std::size_t f) { return flows[f].active && rates[f] < 0; };
-  for (;;) {
-    std::vector<double> left = capacities;
-    std::vector<double> weights(capacities.size(), 0);
-    double level = std::numeric_limits<double>::infinity();
-    for (std::size_t f = 0; f < flows.size(); ++f) {
-      if (!flows[f].active) continue;
-      for (const Demand& demand : flows[f].demands) {
-        if (is_open(f)) {
-          weights[demand.resource] += demand.weight;
-        } else {
-          left[demand.resource] -= demand.weight * rates[f];
-        }
-      }
-      if (is_open(f)) level = std::min(level, flows[f].most);
-    }
-    std::vector<double> shares(capacities.size(), kNever);
-    for (std::size_t r = 0; r < shares.size(); ++r) {
-      if (weights[r] > 0) shares[r] = std::max(0.0, left[r]) / weights[r];
-      level = std::min(level, shares[r]);
-    }
-    bool any = false;
-    for (std::size_t f = 0; f < flows.size(); ++f) {
-      if (!is_open(f)) continue;
-      any = true;
-      const auto full = [&](const Demand& demand) {
-        return shares[demand.resource] <= level * (1 + 1e-13);
-      };
-      if (flows[f].most <= level || std::ranges::any_of(flows[f].demands, full)) rates[f] = level;
-    }
-    if (!any) return rates;
-  }
-}
+using vicinal::testing::max_min_rates;
 
 class Beside {
  public:
@@ -68,7 +25,7 @@ class Beside {
     for (const double capacity : capacities) rates_.add_resource(capacity);
   }
   void start(const std::vector<Demand>& demands, double most = kNever) {
-    const auto free = std::ranges::find(flows_, false, &Flow::active);
+    const auto free = std::ranges::find(flows_, false, &DrawingFlow::active);
     const auto f = static_cast<std::uint32_t>(free - flows_.begin());
     if (free == flows_.end()) flows_.emplace_back();
     flows_[f] = {demands, most, true};
@@ -82,7 +39,7 @@ class Beside {
     check();
   }
   std::size_t active() const {
-    return static_cast<std::size_t>(std::ranges::count(flows_, true, &Flow::active));
+    return static_cast<std::size_t>(std::ranges::count(flows_, true, &DrawingFlow::active));
   }
   bool is_active(std::uint32_t f) const { return flows_[f].active; }
   std::uint32_t slots() const { return static_cast<std::uint32_t>(flows_.size()); }
@@ -93,14 +50,14 @@ class Beside {
   // What is said to have changed is all that has.
   void check() {
     for (const std::uint32_t f : rates_.settle()) seen_[f] = rates_.rate(f);
-    const std::vector<double> expected = reference(capacities_, flows_);
+    const std::vector<double> expected = max_min_rates(capacities_, flows_);
     for (std::size_t f = 0; f < flows_.size(); ++f) {
       if (!flows_[f].active) continue;
       EXPECT_NEAR(seen_[f], expected[f], 1e-9 * expected[f]) << "flow " << f;
     }
   }
   std::vector<double> capacities_;
-  std::vector<Flow> flows_;
+  std::vector<DrawingFlow> flows_;
   std::vector<double> seen_;  // rates, as settle() has told them
   LocalRates rates_;
 };

@@ -148,28 +148,31 @@ TEST(ShippedMachines, AreThoseOfThePapersInTheOrderOfTheirNames) {
   for (const auto& machine : shipped_machines()) {
     names.push_back(machine.name);
     EXPECT_FALSE(machine.sentence.empty());
-    EXPECT_EQ(load_machine(machine.name, {}).name, machine.name);
+    const auto cluster = load_cluster(machine.name, {});
+    EXPECT_EQ(cluster ? cluster->name : load_machine(machine.name, {}).name, machine.name);
   }
-  EXPECT_THAT(names, ElementsAre("a100", "cpu-disk", "frontier", "guyot", "idgraf", "p100",
-                                 "summit", "v100", "v100p"));
+  EXPECT_THAT(names, ElementsAre("a100", "bora", "cpu-disk", "frontier", "frontier-cluster",
+                                 "guyot", "henri", "idgraf", "inti", "occigen", "p100", "summit",
+                                 "summit-cluster", "v100", "v100p"));
 }
 
 TEST(ShippedMachines, AreSoundWithAnyNumberOfGpus) {
   for (const auto& machine : shipped_machines()) {
     SCOPED_TRACE(machine.name);
-    const std::uint32_t most = gpus(load_machine(machine.name, {}).description);
+    const std::uint32_t most = gpus(load_machine(machine.name, {.ranks = 1}).description);
     for (std::uint32_t count = 1; count <= most; ++count) {
-      const MachineDescription chosen = load_machine(machine.name, {.gpus = count}).description;
+      const MachineDescription chosen =
+          load_machine(machine.name, {.gpus = count, .ranks = 1}).description;
       EXPECT_EQ(gpus(chosen), count);
       expect_sound(chosen);
     }
-    expect_sound(load_machine(machine.name, {}).description);
+    expect_sound(load_machine(machine.name, {.ranks = 1}).description);
   }
 }
 
 TEST(ShippedMachines, KnowTheSpeedOfEveryKernelOnEveryKindOfWorker) {
   for (const auto& machine : shipped_machines()) {
-    const MachineModel model = load_machine(machine.name, {});
+    const MachineModel model = load_machine(machine.name, {.ranks = 1});
     for (const auto& worker : model.description.workers) {
       for (const auto* kernel : {"gemm", "gemm2d", "gemm3d", "syrk", "trsm", "potrf", "getrf",
                                  "stencil", "random", "what nobody knows"}) {
