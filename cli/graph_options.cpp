@@ -236,7 +236,7 @@ MachineOptions::MachineOptions(CLI::App& command) {
   add("--ram", ram_, "BYTES", "Limit on the replicas in RAM.");
 }
 
-machine::MachineModel MachineOptions::machine() const {
+machine::MachineChoice MachineOptions::choice() const {
   machine::MachineChoice choice;
   const auto count = [](const char* name, const std::string& text) {
     return static_cast<std::uint32_t>(reports::parse_count(name, text, 0, kMost));
@@ -251,7 +251,9 @@ machine::MachineModel MachineOptions::machine() const {
   if (!ram_.empty()) choice.ram = limit("--ram", ram_);
   if (!memory_.empty()) {
     const Bytes memory = limit("--memory", memory_);
-    const machine::MachineModel plain = machine::load_machine(name_, choice);
+    const std::optional<machine::ClusterModel> cluster = machine::load_cluster(name_, choice);
+    const machine::MachineModel plain =
+        cluster ? cluster->host : machine::load_machine(name_, choice);
     const bool gpus = std::ranges::any_of(plain.description.nodes, [](const NodeDescription& node) {
       return node.kind == NodeKind::device;
     });
@@ -261,7 +263,17 @@ machine::MachineModel MachineOptions::machine() const {
     }
     (gpus ? choice.gpu_memory : choice.ram) = memory;
   }
-  return machine::load_machine(name_, choice);
+  return choice;
+}
+
+machine::MachineModel MachineOptions::machine() const {
+  return machine::load_machine(name_, choice());
+}
+
+std::optional<machine::ClusterModel> MachineOptions::cluster() const {
+  std::optional<machine::ClusterModel> cluster = machine::load_cluster(name_, choice());
+  if (cluster && cluster->network.hosts == 1) return std::nullopt;
+  return cluster;
 }
 
 void MachineOptions::add_to(CommandFiles& read) const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,6 +80,8 @@ class MachineOptions {
   MachineOptions& operator=(const MachineOptions&) = delete;
 
   machine::MachineModel machine() const;
+  // Several hosts, one rank on each; none: one machine is asked for.
+  std::optional<machine::ClusterModel> cluster() const;
   void add_to(CommandFiles& read) const;
   // `policy`: what the default stands for, and why; empty: another one was asked for.
   reports::Facts facts(const machine::MachineModel& machine, const std::string& policy) const;
@@ -90,6 +93,8 @@ class MachineOptions {
   void set_memory(std::string memory) { memory_ = std::move(memory); }
 
  private:
+  machine::MachineChoice choice() const;
+
   std::string name_ = "v100";
   std::string gpus_;
   std::string cpus_;

@@ -18,6 +18,7 @@
 #include "reports/play_record.hpp"
 #include "session.hpp"
 #include "simulate_arguments.hpp"
+#include "simulate_ranks.hpp"
 #include "sweep.hpp"
 #include "vicinal/error.hpp"
 
@@ -67,6 +68,8 @@ int simulate(const SimulateArguments& arguments, Session& session) {
   arguments.add_to(files);
   arguments.runtime.add_files(files, options, arguments.runtime.policies());
   files.require();
+  if (const auto cluster = arguments.machine.cluster())
+    return simulate_on_ranks(arguments, *cluster, session);
   const machine::MachineModel machine = arguments.machine.machine();
   const auto [policies, why] = arguments.runtime.chosen_policies(options, &machine.description);
   const graph::Graph graph = with_varied_times(

@@ -26,7 +26,12 @@ constexpr std::array<std::string_view, 13> kOptions{
 }  // namespace
 
 SimulateArguments::SimulateArguments(CLI::App& to)
-    : command(to), graph(to), machine(to), runtime(to, kOptions), load(to) {
+    : command(to), graph(to), machine(to), runtime(to, kOptions), load(to), distribution(to) {
+  to.add_option("--tree", tree,
+                "On a cluster: how data go to several ranks; auto, off, chain, binary, 4-ary, "
+                "binomial, delegated.")
+      ->type_name("TEXT [auto]")
+      ->group("Machine");
   sweep.add_options(to);
   files.add_options(to);
   to.add_option("--count-scheduling", scheduling,

@@ -7,6 +7,7 @@
 #include <CLI/CLI.hpp>
 
 #include "command_files.hpp"
+#include "distribution_option.hpp"
 #include "graph_options.hpp"
 #include "load_option.hpp"
 #include "report_output.hpp"
@@ -27,6 +28,8 @@ struct SimulateArguments {
   MachineOptions machine;
   RuntimeOptions runtime;
   LoadOption load;
+  DistributionOption distribution;
+  std::string tree = "auto";
   SweepOptions sweep;
   ReportFiles files;
   std::string against;

@@ -22,6 +22,10 @@
 
 namespace vicinal {
 
+namespace machine {
+struct ClusterModel;
+}
+
 class SimulatedCluster {
  public:
   // `machine`: a machine file with a cluster, one that comes with the library, or "cluster:ranks=64,gpus=4"; one rank on each of the
@@ -29,6 +33,9 @@ class SimulatedCluster {
   // hosts.
   explicit SimulatedCluster(const std::string& machine, std::uint32_t ranks = 0,
                             const std::string& broadcast = "auto");
+  // Of a model that has been read.
+  SimulatedCluster(const machine::ClusterModel& model, std::uint32_t ranks,
+                   const std::string& broadcast);
   ~SimulatedCluster();
   SimulatedCluster(const SimulatedCluster&) = delete;
   SimulatedCluster& operator=(const SimulatedCluster&) = delete;

@@ -58,4 +58,37 @@ RunRecord play_record(const graph::Graph& graph, const machine::MachineModel& ma
   return record;
 }
 
+// The work is shared by all hosts; data begin where they are owned, and stay there.
+RunBounds play_bounds(const graph::Graph& graph, const machine::ClusterModel& cluster) {
+  const RunBounds of_host = play_bounds(graph, cluster.host);
+  const double hosts = cluster.network.hosts;
+  RunBounds bounds;
+  bounds.work_seconds = of_host.work_seconds / hosts;
+  bounds.area_seconds = of_host.area_seconds / hosts;
+  bounds.path_seconds = of_host.path_seconds;
+  return bounds;
+}
+
+RunRecord play_record(const graph::Graph& graph, const machine::ClusterModel& cluster,
+                      const Options& options, const play::ClusterJob& job,
+                      const RunBounds& bounds) {
+  const play::PlayedOnRanks played = play::play_on_ranks(graph, cluster, options, job);
+  std::vector<RankRecord> ranks;
+  RunRecord record;
+  Time scheduling;
+  for (std::size_t r = 0; r < played.after.size(); ++r) {
+    const Statistics& before = played.before[r];
+    const Statistics& after = played.after[r];
+    RunRecord own = make_record(options.policy, cluster.host.description, before, after);
+    ranks.push_back(rank_record(own, before, after));
+    scheduling += after.scheduling - before.scheduling;
+    if (r == 0) record = std::move(own);
+  }
+  join_ranks(record, std::move(ranks));
+  record.flops = graph.flops();
+  record.bounds = bounds;
+  record.simulation = SimulationCost{played.wall_seconds, scheduling.seconds()};
+  return record;
+}
+
 }  // namespace vicinal::reports

@@ -3,6 +3,7 @@
 
 #include "graph/graph.hpp"
 #include "machine/machine_model.hpp"
+#include "play/play_on_ranks.hpp"
 #include "reports/report.hpp"
 #include "vicinal/options.hpp"
 
@@ -17,5 +18,10 @@ RunBounds play_bounds(const graph::Graph& graph, const machine::MachineModel& ma
 // `report`: what its recording, if there is one, is to say of it.
 RunRecord play_record(const graph::Graph& graph, const machine::MachineModel& machine,
                       const Options& options, const RunBounds& bounds, const Report& report = {});
+
+// The same on a cluster, one rank on each of its hosts; nodes and links are those of rank 0.
+RunBounds play_bounds(const graph::Graph& graph, const machine::ClusterModel& cluster);
+RunRecord play_record(const graph::Graph& graph, const machine::ClusterModel& cluster,
+                      const Options& options, const play::ClusterJob& job, const RunBounds& bounds);
 
 }  // namespace vicinal::reports

@@ -40,11 +40,15 @@ struct SimulatedCluster::Impl {
 
 SimulatedCluster::SimulatedCluster(const std::string& machine, std::uint32_t ranks,
                                    const std::string& broadcast)
-    : impl_(std::make_unique<Impl>(Impl{cluster_of(machine), nullptr})) {
+    : SimulatedCluster(cluster_of(machine), ranks, broadcast) {}
+
+SimulatedCluster::SimulatedCluster(const machine::ClusterModel& model, std::uint32_t ranks,
+                                   const std::string& broadcast)
+    : impl_(std::make_unique<Impl>(Impl{model, nullptr})) {
   const machine::NetworkModel& network = impl_->model.network;
   if (ranks > network.hosts) {
     throw UsageError(fmt::format("machine {} has {} hosts: no {} ranks can run there, one on each",
-                                 machine, network.hosts, ranks));
+                                 model.name, network.hosts, ranks));
   }
   comm::DeliveryRules rules;
   rules.tree = comm::tree_of_option(broadcast);

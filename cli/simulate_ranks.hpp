@@ -1,0 +1,13 @@
+// vicinal simulate on a cluster: one rank on each host.
+#pragma once
+
+#include "machine/machine_model.hpp"
+#include "session.hpp"
+#include "simulate_arguments.hpp"
+
+namespace vicinal::cli {
+
+int simulate_on_ranks(const SimulateArguments& arguments, const machine::ClusterModel& cluster,
+                      Session& session);
+
+}  // namespace vicinal::cli
