@@ -9,7 +9,7 @@ DatumId Ownership::add(RankId owner, Bytes bytes, bool written) {
   const auto [size, is_new] =
       size_numbers_.try_emplace(bytes.value, static_cast<std::uint32_t>(sizes_.size()));
   if (is_new) sizes_.push_back(bytes);
-  data_.push_back({.owner = owner.value & 0xfffffffU,
+  data_.push_back({.owner = owner.value & 0x7ffffffU,
                    .is_written = written ? 1U : 0U,
                    .size = size->second,
                    .there = {}});
@@ -69,15 +69,16 @@ void Ownership::read(DatumId id, RankId on) {
   Datum& datum = data_[id.value];
   const bool owns = datum.owner == here_.value;
   if (on.value == datum.owner || (!owns && on != here_) || datum.there.has(on)) return;
-  const bool is_first = owns && datum.there.empty();
   note_copy(id, datum, on);
   before_.push_back(numbered(id, {datum.owner}, on));
-  before_.back().is_first = is_first;
+  before_.back().is_first = datum.has_left == 0;
+  datum.has_left = 1;
 }
 
 void Ownership::write(DatumId id, RankId on) {
   Datum& datum = data_[id.value];
   datum.is_written = 1;
+  datum.has_left = 0;
   const bool owns = datum.owner == here_.value;
   const bool was_here = !owns && !datum.there.empty();
   datum.there.clear();
@@ -124,6 +125,7 @@ Ownership::Effects Ownership::run_everywhere(DatumId id, AccessMode mode) {
   if (reads(mode)) each_reader([&](RankId rank) { read(id, rank); });
   if (writes(mode)) {
     datum.is_written = 1;
+    datum.has_left = 0;
     if (datum.has_family != 0) outdate_relatives(id);
     each_reader([&](RankId rank) {
       if (!datum.there.has(rank)) note_copy(id, datum, rank);
@@ -151,6 +153,7 @@ std::span<const DatumId> Ownership::forget(DatumId id) {
     outdate_relatives(id);
   }
   datum.is_written = 0;
+  datum.has_left = 0;
   datum.there.clear();
   return stale_;
 }

@@ -121,7 +121,8 @@ class Ownership {
 
  private:
   struct Datum {
-    std::uint32_t owner : 28 = 0;
+    std::uint32_t owner : 27 = 0;
+    std::uint32_t has_left : 1 = 0;   // at the owner: the version, for some rank
     std::uint32_t is_listed : 1 = 0;  // in `copied_`
     std::uint32_t is_written : 1 =
         0;  // somebody has; of data in parts: where the whole has the content

@@ -169,6 +169,7 @@ void Ownership::outdate(DatumId id) {
   Datum& datum = data_[id.value];
   if (datum.owner != here_.value && !datum.there.empty()) stale_.push_back(id);
   datum.there.clear();
+  datum.has_left = 0;
 }
 
 void Ownership::outdate_below(DatumId id) {

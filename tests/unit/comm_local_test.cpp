@@ -524,7 +524,7 @@ TEST(LocalTransport, WhatCannotBePostedIsRefused) {
   const auto refused = [&](const std::function<void()>& act, const char* why) {
     EXPECT_THAT(refusal_of(act), AllOf(HasSubstr("rank"), HasSubstr(why)));
   };
-  refused([&] { ranks.say(0, 1, std::string(kMostMessage + 1, 'x')); }, "the largest has 4352");
+  refused([&] { ranks.say(0, 1, std::string(kMostMessage + 1, 'x')); }, "the largest has 5120");
   refused([&] { ranks.say(0, 0, "me"); }, "for itself");
   refused([&] { ranks.say(0, 2, "who?"); }, "rank 2 does not exist");
   refused([&] { ranks.send(0, 1, kChannels, memory, 1); }, "channel 16384: the last is 16383");
