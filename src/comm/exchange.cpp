@@ -218,6 +218,7 @@ void Exchange::rank_lost(RankId rank, const std::string& why) {
 }
 
 void Exchange::suspect(const std::string& text) {
+  if (rules_.is_simulated) return fail(text);
   if (!suspicion_ && !has_failed_) suspicion_ = Suspicion{text, {}};
 }
 

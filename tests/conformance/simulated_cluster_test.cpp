@@ -13,8 +13,13 @@
 namespace vicinal {
 namespace {
 
-const Codelet kWrite{.name = "write", .expected = {Time{1000}}};
-const Codelet kRead{.name = "read", .expected = {Time{1000}}};
+Codelet codelet(const char* name) {
+  Codelet made{.name = name};
+  made.expected.fill(Time{1000});
+  return made;
+}
+const Codelet kWrite = codelet("write");
+const Codelet kRead = codelet("read");
 
 struct ClusterRun {
   Time end;
