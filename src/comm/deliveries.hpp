@@ -100,7 +100,9 @@ class DeliveryActions {
 };
 
 struct DeliveryRules {
-  std::size_t most_sends = 16;      // payloads on their way from here at once
+  std::size_t most_sends = 16;  // payloads on their way from here at once
+  // Bytes of them, but for two: those that were sent first are to come first, and all share what the network carries.
+  std::uint64_t most_sent_at_once = 1 << 19;
   std::size_t most_receives = 256;  // content on its way here
   std::uint64_t most_small =
       65536;  // bytes of small content on their way to one rank, or not consumed there
@@ -274,6 +276,7 @@ class Deliveries {
   std::set<std::tuple<int, std::uint64_t, std::uint64_t>> wanted_;
   std::uint64_t next_turn_ = 0;
   std::size_t sends_ = 0;
+  std::uint64_t sent_at_once_ = 0;  // bytes of these
   std::size_t brought_ = 0;
 
   std::unordered_map<std::uint64_t, Receiving> receivings_;

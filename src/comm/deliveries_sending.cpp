@@ -282,7 +282,11 @@ void Deliveries::take_turns(Source& source, std::size_t edge) {
 }
 
 void Deliveries::send_more() {
-  while (!is_over_ && sends_ < rules_.most_sends && !turns_.empty()) {
+  const auto may_send = [this] {
+    return sends_ < rules_.most_sends &&
+           (sends_ < 2 || sent_at_once_ < rules_.most_sent_at_once);
+  };
+  while (!is_over_ && !turns_.empty() && may_send()) {
     const auto [priority, turn, id, number, segment] = *turns_.begin();
     turns_.erase(turns_.begin());
     Source& source = sources_.at(id);
@@ -292,6 +296,7 @@ void Deliveries::send_more() {
     counts_.sent.value += piece.bytes;
     if (source.root != here_) counts_.forwarded.value += piece.bytes;
     ++sends_;
+    sent_at_once_ += piece.bytes;
     actions_.send(add_payload({.is_sent = true, .id = id, .edge = number, .segment = segment}),
                   source.id, {edge.to.rank}, edge.channels[segment], piece);
   }
@@ -300,6 +305,7 @@ void Deliveries::send_more() {
 void Deliveries::sent(const Payload& payload) {
   --sends_;
   Source& source = sources_.at(payload.id);
+  sent_at_once_ -= source.piece(payload.segment).bytes;
   Edge& edge = source.edges[payload.edge];
   if (++edge.ended == edge.channels.size()) {
     actions_.ended(hop(source, edge));
