@@ -76,7 +76,8 @@ void RankSequence::read_uses(std::span<const Operand> operands, const TaskSpec* 
                          " and " + name_of(id) + " of two ranks; submit a task for each");
       }
       reduced_ = id;
-      mode = AccessMode::RW;
+      // It begins with the neutral element where there is no content.
+      mode = ownership_.unwritten(id) ? AccessMode::W : AccessMode::RW;
     }
     if (ownership_.was_in_family(id)) [[unlikely]] {
       in_family_ = true;

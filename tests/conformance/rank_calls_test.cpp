@@ -157,6 +157,43 @@ TEST(RankCalls, TasksReduceWhereTheDataLive) {
   });
 }
 
+// As on one rank: the sum begins with the neutral element.
+TEST(RankCalls, TasksReduceIntoWhatNobodyHasWritten) {
+  for (std::uint32_t ranks = 1; ranks <= 3; ++ranks) {
+    run_everywhere(ranks, [ranks](Runtime& runtime) {
+      const Handle sum = runtime.register_empty(RankId{ranks - 1}, Bytes{8}, "sum");
+      const Handle other = runtime.register_empty(RankId{0}, Bytes{8}, "other");
+      runtime.set_reduction(sum, {.neutral = &kZero, .combine = &kAdd});
+      runtime.submit({.codelet = &kOne, .operands = {W(other)}});
+      expect_refused([&] { runtime.submit({.codelet = &kNothing, .operands = {R(sum)}}); },
+                     "sum, which nobody has written");
+      for (int i = 0; i < 10; ++i)
+        runtime.submit({.codelet = &kAdd, .operands = {Reduce(sum), R(other)}});
+      EXPECT_EQ(value_of(runtime, sum), 10U);
+      runtime.invalidate(sum);
+      expect_refused([&] { value_of(runtime, sum); }, "sum, which nobody has written");
+      for (int i = 0; i < 5; ++i)
+        runtime.submit({.codelet = &kAdd, .operands = {Reduce(sum), R(other)}});
+      runtime.submit({.codelet = &kAdd, .operands = {RW(other), R(sum)}});
+      EXPECT_EQ(value_of(runtime, other), 6U);
+      runtime.wait();
+    });
+  }
+}
+
+// All ranks note that it has content then, and the next such task concerns the owner alone.
+TEST(RankCalls, ConcernsKnowsAReductionIntoWhatNobodyHasWritten) {
+  run_everywhere(3, [](Runtime& runtime) {
+    const Handle sum = runtime.register_empty(RankId{1}, Bytes{8}, "sum");
+    runtime.set_reduction(sum, {.neutral = &kZero, .combine = &kAdd});
+    EXPECT_TRUE(runtime.concerns({Reduce(sum)}));
+    runtime.submit({.codelet = &kPlus, .operands = {Reduce(sum)}});
+    EXPECT_EQ(runtime.concerns({Reduce(sum)}), runtime.this_rank() == RankId{1});
+    EXPECT_EQ(value_of(runtime, sum), 1U);
+    runtime.wait();
+  });
+}
+
 TEST(RankCalls, ATaskComesAfterTasksOfItsRankAlone) {
   run_everywhere(3, [](Runtime& runtime) {
     const Handle x = runtime.register_empty(RankId{1}, Bytes{8}, "x");
