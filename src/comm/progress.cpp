@@ -192,8 +192,8 @@ void Progress::ready(std::uint64_t number, graph::Task& task) {
     const bool sends = transfer.what.from == rank_;
     if (exchange_->has_failed()) return end_with(id, Outcome::cancelled);
     if (sends && engine::Transfers::is_lost(task)) {
-      // The error behind it is on its way to all ranks, if it is not there yet.
-      end_with(id, Outcome::cancelled);
+      // The error behind it is told, if there is one. It ends the transfer, too: not before, for a wait that sees the
+      // end of all takes the error.
       look_at_errors();
       return exchange_->fail("rank " + std::to_string(rank_.value) + " has lost " +
                              voice_->name_of(transfer.what.datum) + ", which rank " +

@@ -291,6 +291,12 @@ void RankSequence::close() {
   if (progress_.any_is_limited()) here_alone([&] { invalidate(ownership_.drop_copies()); });
 }
 
+// An error, which whoever sees it first tells the other ranks: a wait that found none would let this rank go on.
+void RankSequence::cancel() {
+  application_.engine.errors().cancel(
+      std::make_exception_ptr(RankError("cancel() has ended the run on all ranks")));
+}
+
 void RankSequence::fail(const std::string& what) {
   progress_.fail("rank " + std::to_string(here().value) + ": " + what);
 }

@@ -1,7 +1,10 @@
 // Several ranks: calls of the API, one by one. What is wrong is refused on all ranks alike, or ends the run on all.
+#include <atomic>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -293,8 +296,50 @@ TEST(RankCalls, ACancellationEndsTheRunOnAllRanks) {
     value_of(runtime, x);
     runtime.wait();
   });
-  EXPECT_NE(outcomes[0].text().find("rank 1 has cancelled the run"), std::string::npos)
+  EXPECT_NE(outcomes[0].text().find("rank 1: cancel() has ended the run"), std::string::npos)
       << outcomes[0].text();
+}
+
+// The wait sees the end of all at once, perhaps before the thread that talks to the other ranks looks.
+TEST(RankCalls, ACancellationIsToldThoughNothingWasSubmitted) {
+  comm::LocalWorld world(2, {});
+  const auto outcomes = tests::run_on_ranks(world, plain_options, [](Runtime& runtime) {
+    const Handle x = runtime.register_empty(RankId{1}, Bytes{8}, "x");
+    if (runtime.this_rank() == RankId{1}) runtime.cancel();
+    runtime.wait();
+    runtime.submit({.codelet = &kOne, .operands = {W(x)}});
+    value_of(runtime, x);
+    runtime.wait();
+  });
+  EXPECT_EQ(outcomes[1].text(), "cancel() has ended the run on all ranks");
+  EXPECT_NE(outcomes[0].text().find("rank 1: cancel() has ended the run"), std::string::npos)
+      << outcomes[0].text();
+}
+
+// The program has caught it, and the other ranks have been told meanwhile: nothing is left to tell, which would end the
+// process.
+TEST(RankCalls, AnErrorThatWasThrownIsNotToldAgainAtTheEnd) {
+  static const Codelet fails{.name = "fails",
+                             .cpu = [](KernelContext&) { throw std::runtime_error("no"); }};
+  for (const bool cancels : {true, false}) {
+    comm::LocalWorld world(2, {});
+    std::atomic<bool> is_told{false};
+    const auto outcomes = tests::run_on_ranks(world, plain_options, [&](Runtime& runtime) {
+      const Handle x = runtime.register_empty(RankId{1}, Bytes{8}, "x");
+      if (cancels && runtime.this_rank() == RankId{1}) runtime.cancel();
+      if (!cancels) runtime.submit({.codelet = &fails, .operands = {W(x)}});
+      if (runtime.this_rank() == RankId{1}) {
+        EXPECT_THROW(runtime.wait(), Error);
+        while (!is_told) std::this_thread::yield();
+        return;
+      }
+      runtime.wait();
+      runtime.submit({.codelet = &kOne, .operands = {W(x)}});
+      EXPECT_THROW(value_of(runtime, x), Error);
+      is_told = true;
+    });
+    for (const tests::RankOutcome& outcome : outcomes) EXPECT_EQ(outcome.text(), "");
+  }
 }
 
 }  // namespace
