@@ -323,8 +323,11 @@ TEST(RankCalls, AnErrorThatWasThrownIsNotToldAgainAtTheEnd) {
                              .cpu = [](KernelContext&) { throw std::runtime_error("no"); }};
   for (const bool cancels : {true, false}) {
     comm::LocalWorld world(2, {});
+    std::atomic<bool> has_begun{false};  // rank 0
     std::atomic<bool> is_told{false};
     const auto outcomes = tests::run_on_ranks(world, plain_options, [&](Runtime& runtime) {
+      if (runtime.this_rank() == RankId{0}) has_begun = true;
+      while (!has_begun) std::this_thread::yield();
       const Handle x = runtime.register_empty(RankId{1}, Bytes{8}, "x");
       if (cancels && runtime.this_rank() == RankId{1}) runtime.cancel();
       if (!cancels) runtime.submit({.codelet = &fails, .operands = {W(x)}});
@@ -333,9 +336,12 @@ TEST(RankCalls, AnErrorThatWasThrownIsNotToldAgainAtTheEnd) {
         while (!is_told) std::this_thread::yield();
         return;
       }
-      runtime.wait();
-      runtime.submit({.codelet = &kOne, .operands = {W(x)}});
-      EXPECT_THROW(value_of(runtime, x), Error);
+      const auto go_on = [&] {
+        runtime.wait();
+        runtime.submit({.codelet = &kOne, .operands = {W(x)}});
+        value_of(runtime, x);
+      };
+      EXPECT_THROW(go_on(), Error);
       is_told = true;
     });
     for (const tests::RankOutcome& outcome : outcomes) EXPECT_EQ(outcome.text(), "");
