@@ -468,6 +468,7 @@ void Progress::guarded(const Step& step) {
 void Progress::look_at_errors() {
   if (exchange_->has_failed() || !engine_->errors().cancelling()) return;
   const std::exception_ptr first = engine_->errors().first();
+  if (!first && !engine_->errors().cancelling()) return;  // a wait has just taken it, and tells it
   exchange_->fail("rank " + std::to_string(rank_.value) +
                   (first ? ": " + text_of(first) : " has cancelled the run"));
 }
