@@ -41,8 +41,8 @@ class DeviceError : public Error {
   using Error::Error;
 };
 
-// Another rank has failed, was lost, or did not do the same as this one: names the rank and what it was. The run is over on
-// all ranks.
+// Another rank has failed, was lost, or did not do the same as this one: names the rank and what it was. Or a rank, perhaps
+// this one, has called cancel(). The run is over on all ranks.
 class RankError : public Error {
  public:
   using Error::Error;

@@ -198,8 +198,8 @@ void Progress::give_access(const ReadyTransfer& transfer, graph::Task& task,
   if (one.is_done) return end_with(id, Outcome::done);
   if (exchange_->has_failed()) return end_with(id, Outcome::cancelled);
   if (sends && engine::Transfers::is_lost(task)) {
-    // The error behind it is on its way to all ranks, if it is not there yet.
-    end_with(id, Outcome::cancelled);
+    // The error behind it is told, if there is one. It ends the transfer, too: not before, for a wait that sees the
+    // end of all takes the error.
     look_at_errors();
     return exchange_->fail("rank " + std::to_string(rank_.value) + " has lost " +
                            voice_->name_of(transfer.what.datum) + ", which rank " +
@@ -494,6 +494,7 @@ void Progress::guarded(const Command& step) {
 void Progress::look_at_errors() {
   if (exchange_->has_failed() || !engine_->errors().cancelling()) return;
   const std::exception_ptr first = engine_->errors().first();
+  if (!first && !engine_->errors().cancelling()) return;  // a wait has just taken it, and tells it
   exchange_->fail("rank " + std::to_string(rank_.value) +
                   (first ? ": " + text_of(first) : " has cancelled the run"));
 }

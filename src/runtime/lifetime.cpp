@@ -280,7 +280,9 @@ void RuntimeImpl::close() noexcept {
     if (!engine_->counts().all_ended()) engine_->errors().cancel();
     if (is_a<UsageError>(undelivered))
       undelivered = engine_->errors().first();  // it could not wait
-    if (is_told) undelivered = nullptr;
+    // What has failed here comes back as the failure of the run, once the other ranks are told.
+    const bool comes_back = sequence_ && has_thrown && is_a<RankError>(undelivered);
+    if (is_told || comes_back) undelivered = nullptr;
   }
   for (const Handle handle : left_and_not_held()) {
     const std::exception_ptr error = guarded([&] { unregister(handle, WriteBack::yes); });

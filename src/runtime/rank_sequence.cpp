@@ -76,7 +76,8 @@ void RankSequence::read_uses(std::span<const Operand> operands, const TaskSpec* 
                          " and " + name_of(id) + " of two ranks; submit a task for each");
       }
       reduced_ = id;
-      mode = AccessMode::RW;
+      // It begins with the neutral element where there is no content.
+      mode = ownership_.unwritten(id) ? AccessMode::W : AccessMode::RW;
     }
     if (ownership_.was_in_family(id)) [[unlikely]] {
       in_family_ = true;
@@ -288,6 +289,12 @@ void RankSequence::access(Handle handle, AccessMode mode) {
 void RankSequence::close() {
   record([&] { calls_.waits(); });
   if (progress_.any_is_limited()) here_alone([&] { invalidate(ownership_.drop_copies()); });
+}
+
+// An error, which whoever sees it first tells the other ranks: a wait that found none would let this rank go on.
+void RankSequence::cancel() {
+  application_.engine.errors().cancel(
+      std::make_exception_ptr(RankError("cancel() has ended the run on all ranks")));
 }
 
 void RankSequence::fail(const std::string& what) {

@@ -90,6 +90,8 @@ class RankSequence final : private comm::RankVoice {
   // The application's thread waits, in the call `what`; null: no longer. Any thread.
   void waits(const char* what);
 
+  // The run is over on all ranks. Any thread.
+  void cancel();
   // Something went wrong here that did not elsewhere. The run is over.
   void fail(const std::string& what);
   // A step that this rank takes and the others do not: what it throws ends the run.

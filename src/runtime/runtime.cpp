@@ -341,7 +341,7 @@ bool Runtime::ready_of(const std::shared_ptr<RuntimeImpl>& runtime, Handle handl
   return runtime->is_ready(handle, "ready");
 }
 void Runtime::cancel() {
-  impl_->engine().errors().cancel();
+  impl_->cancel();
 }
 void Runtime::cancel(Group& group) {
   if (impl_->ranks() != nullptr && impl_->ranks()->ranks() > 1) {

@@ -139,6 +139,8 @@ class RuntimeImpl {
 
   std::string stall_report() const;
   Statistics statistics() const;
+  // Any thread, also inside a task.
+  void cancel() { sequence_ ? sequence_->cancel() : engine_->errors().cancel(); }
 
   engine::Engine& engine() { return *engine_; }
   engine::Application& application() { return *application_; }

@@ -1,7 +1,10 @@
 // Several ranks: calls of the API, one by one. What is wrong is refused on all ranks alike, or ends the run on all.
+#include <atomic>
 #include <cstdint>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -157,6 +160,43 @@ TEST(RankCalls, TasksReduceWhereTheDataLive) {
   });
 }
 
+// As on one rank: the sum begins with the neutral element.
+TEST(RankCalls, TasksReduceIntoWhatNobodyHasWritten) {
+  for (std::uint32_t ranks = 1; ranks <= 3; ++ranks) {
+    run_everywhere(ranks, [ranks](Runtime& runtime) {
+      const Handle sum = runtime.register_empty(RankId{ranks - 1}, Bytes{8}, "sum");
+      const Handle other = runtime.register_empty(RankId{0}, Bytes{8}, "other");
+      runtime.set_reduction(sum, {.neutral = &kZero, .combine = &kAdd});
+      runtime.submit({.codelet = &kOne, .operands = {W(other)}});
+      expect_refused([&] { runtime.submit({.codelet = &kNothing, .operands = {R(sum)}}); },
+                     "sum, which nobody has written");
+      for (int i = 0; i < 10; ++i)
+        runtime.submit({.codelet = &kAdd, .operands = {Reduce(sum), R(other)}});
+      EXPECT_EQ(value_of(runtime, sum), 10U);
+      runtime.invalidate(sum);
+      expect_refused([&] { value_of(runtime, sum); }, "sum, which nobody has written");
+      for (int i = 0; i < 5; ++i)
+        runtime.submit({.codelet = &kAdd, .operands = {Reduce(sum), R(other)}});
+      runtime.submit({.codelet = &kAdd, .operands = {RW(other), R(sum)}});
+      EXPECT_EQ(value_of(runtime, other), 6U);
+      runtime.wait();
+    });
+  }
+}
+
+// All ranks note that it has content then, and the next such task concerns the owner alone.
+TEST(RankCalls, ConcernsKnowsAReductionIntoWhatNobodyHasWritten) {
+  run_everywhere(3, [](Runtime& runtime) {
+    const Handle sum = runtime.register_empty(RankId{1}, Bytes{8}, "sum");
+    runtime.set_reduction(sum, {.neutral = &kZero, .combine = &kAdd});
+    EXPECT_TRUE(runtime.concerns({Reduce(sum)}));
+    runtime.submit({.codelet = &kPlus, .operands = {Reduce(sum)}});
+    EXPECT_EQ(runtime.concerns({Reduce(sum)}), runtime.this_rank() == RankId{1});
+    EXPECT_EQ(value_of(runtime, sum), 1U);
+    runtime.wait();
+  });
+}
+
 TEST(RankCalls, ATaskComesAfterTasksOfItsRankAlone) {
   run_everywhere(3, [](Runtime& runtime) {
     const Handle x = runtime.register_empty(RankId{1}, Bytes{8}, "x");
@@ -256,8 +296,56 @@ TEST(RankCalls, ACancellationEndsTheRunOnAllRanks) {
     value_of(runtime, x);
     runtime.wait();
   });
-  EXPECT_NE(outcomes[0].text().find("rank 1 has cancelled the run"), std::string::npos)
+  EXPECT_NE(outcomes[0].text().find("rank 1: cancel() has ended the run"), std::string::npos)
       << outcomes[0].text();
+}
+
+// The wait sees the end of all at once, perhaps before the thread that talks to the other ranks looks.
+TEST(RankCalls, ACancellationIsToldThoughNothingWasSubmitted) {
+  comm::LocalWorld world(2, {});
+  const auto outcomes = tests::run_on_ranks(world, plain_options, [](Runtime& runtime) {
+    const Handle x = runtime.register_empty(RankId{1}, Bytes{8}, "x");
+    if (runtime.this_rank() == RankId{1}) runtime.cancel();
+    runtime.wait();
+    runtime.submit({.codelet = &kOne, .operands = {W(x)}});
+    value_of(runtime, x);
+    runtime.wait();
+  });
+  EXPECT_EQ(outcomes[1].text(), "cancel() has ended the run on all ranks");
+  EXPECT_NE(outcomes[0].text().find("rank 1: cancel() has ended the run"), std::string::npos)
+      << outcomes[0].text();
+}
+
+// The program has caught it, and the other ranks have been told meanwhile: nothing is left to tell, which would end the
+// process.
+TEST(RankCalls, AnErrorThatWasThrownIsNotToldAgainAtTheEnd) {
+  static const Codelet fails{.name = "fails",
+                             .cpu = [](KernelContext&) { throw std::runtime_error("no"); }};
+  for (const bool cancels : {true, false}) {
+    comm::LocalWorld world(2, {});
+    std::atomic<bool> has_begun{false};  // rank 0
+    std::atomic<bool> is_told{false};
+    const auto outcomes = tests::run_on_ranks(world, plain_options, [&](Runtime& runtime) {
+      if (runtime.this_rank() == RankId{0}) has_begun = true;
+      while (!has_begun) std::this_thread::yield();
+      const Handle x = runtime.register_empty(RankId{1}, Bytes{8}, "x");
+      if (cancels && runtime.this_rank() == RankId{1}) runtime.cancel();
+      if (!cancels) runtime.submit({.codelet = &fails, .operands = {W(x)}});
+      if (runtime.this_rank() == RankId{1}) {
+        EXPECT_THROW(runtime.wait(), Error);
+        while (!is_told) std::this_thread::yield();
+        return;
+      }
+      const auto go_on = [&] {
+        runtime.wait();
+        runtime.submit({.codelet = &kOne, .operands = {W(x)}});
+        value_of(runtime, x);
+      };
+      EXPECT_THROW(go_on(), Error);
+      is_told = true;
+    });
+    for (const tests::RankOutcome& outcome : outcomes) EXPECT_EQ(outcome.text(), "");
+  }
 }
 
 }  // namespace

@@ -95,6 +95,11 @@ std::uint64_t counted(const PlannedData& data) {
   return (data.numbers * 8 + 4095) / 4096 * 4096;
 }
 
+// The data have content behind a task that does this.
+bool gives_content(AccessMode mode) {
+  return writes(mode) || mode == AccessMode::reduction;
+}
+
 Plan make_plan(std::uint64_t seed, std::uint32_t ranks) {
   base::Random random(seed);
   Plan plan;
@@ -121,8 +126,9 @@ Plan make_plan(std::uint64_t seed, std::uint32_t ranks) {
     const std::size_t operands = 1 + random.below(std::min<std::size_t>(count, 5));
     order.resize(operands);
     const std::size_t first = order[0];
-    if (written[first] && random.below(3) == 0) {  // adds
-      const bool reduces = plan.data[first].is_reduced && random.below(2) == 0;
+    const bool adds = written[first] || plan.data[first].is_reduced;
+    if (adds && random.below(3) == 0) {
+      const bool reduces = !written[first] || (plan.data[first].is_reduced && random.below(2) == 0);
       task.step.adds = true;
       task.step.written = 1;
       task.operands.emplace_back(first, reduces ? AccessMode::reduction : AccessMode::commute);
@@ -138,7 +144,8 @@ Plan make_plan(std::uint64_t seed, std::uint32_t ranks) {
     for (std::size_t i = task.operands.size(); i < operands; ++i) {
       if (written[order[i]]) task.operands.emplace_back(order[i], AccessMode::R);
     }
-    for (const auto& [data, mode] : task.operands) written[data] = written[data] || writes(mode);
+    for (const auto& [data, mode] : task.operands)
+      written[data] = written[data] || gives_content(mode);
     const bool reduces = !task.operands.empty() && task.operands[0].second == AccessMode::reduction;
     if (!reduces && random.below(4) == 0) {
       task.on = RankId{static_cast<std::uint32_t>(random.below(ranks))};
@@ -176,7 +183,7 @@ SerialRun run_serially(const Plan& plan) {
     std::vector<Row> rows;
     for (const auto& [data, mode] : task.operands) {
       rows.push_back({run.content[data].data(), run.content[data].size()});
-      if (writes(mode)) run.written[data] = true;
+      if (gives_content(mode)) run.written[data] = true;
     }
     work(task.step, rows);
     if (task.is_read && run.written[task.operands[0].first])
@@ -216,7 +223,7 @@ void play(const Plan& plan, const SerialRun& expected, Runtime& runtime) {
     std::vector<Operand> operands;
     for (const auto& [data, mode] : task.operands) {
       operands.push_back({handles[data], mode});
-      if (writes(mode)) written[data] = true;
+      if (gives_content(mode)) written[data] = true;
     }
     runtime.submit({.codelet = &kWork,
                     .operands = operands,

@@ -182,7 +182,8 @@ TEST(BroadcastRoutes, SegmentsAreFewAndNotSmall) {
 TEST(BroadcastRoutes, TimeGrowsWithTheLogarithmOfTheRecipients) {
   for (const Tree& tree : {kBinary, kBinomial}) {
     const auto at = [&](std::size_t recipients) {
-      return static_cast<double>(time_to_last({tree, 4_MiB.value}, recipients, 4_MiB, kGigabit).ns);
+      constexpr Bytes kSize = 4_MiB;
+      return static_cast<double>(time_to_last({tree, kSize.value}, recipients, kSize, kGigabit).ns);
     };
     const double one = at(1);
     for (std::size_t recipients = 3; recipients < 200; recipients = 2 * recipients + 1) {
