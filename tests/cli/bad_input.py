@@ -131,6 +131,10 @@ BAD_INPUT = [
     (["man", "run"], 2, ["run", "unknown argument"]),
     (["--size", "5", "run"], 2, ["--size"]),
     (["machine", "--list=maybe"], 2, ["--list", "takes no value"]),
+    (["machine", "--machine", "ocigen"], 2, ["ocigen", "did you mean \"occigen\"?"]),
+    (["machine", "--machine", "cluster:gpus=4"], 2, ["cluster:gpus=4", "cluster:ranks=64,gpus=4"]),
+    (["simulate", "cholesky", "--machine", "occigen"], 2, ["cluster of 1260 hosts", "--ranks 1"]),
+    (["simulate", "cholesky", "--machine", "occigen", "--ranks", "0"], 2, ["--ranks", "0"]),
     (["simulate", "stencil", "--task-seconds", "soon"], 2, ["--task-seconds", "soon", "number"]),
     (["simulate", "stencil", "--steps", "3.5"], 2, ["--steps", "3.5", "integer"]),
     # Options of another graph.

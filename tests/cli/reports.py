@@ -29,6 +29,12 @@ def test_lists():
         check("--" + option.replace("_", "-") + " " in text, f"run --help: no {option}")
     check(run("--version").stdout.startswith("vicinal "), "--version")
     check("ram" in run("machine", "--memory", "10MiB").stdout, "machine")
+    check("occigen" in run("machine", "--list").stdout, "machine --list")
+    cluster = run("machine", "--machine", "occigen,ranks=36").stdout
+    check("36 hosts" in cluster and "18 hosts on each of 2 leaves" in cluster, f"machine of a cluster: {cluster}")
+    check("gpu3" in run("machine", "--machine", "v100").stdout, "machine --machine v100")
+    one_host = run("simulate", "cholesky", "--tiles", "4", "--machine", "occigen", "--ranks", "1")
+    check(one_host.returncode == 0, f"a host of a cluster: {one_host.stderr}")
 
 
 def test_json(folder):
