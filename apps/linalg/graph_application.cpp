@@ -1,4 +1,4 @@
-// The applications whose tasks are those of a graph, one by one: LU and products.
+// The applications whose tasks are those of a graph, one by one: LU, QR and products.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -25,6 +25,11 @@ Task task_of(const DenseGraph& graph, const GraphTask& task) {
 
 constexpr char kPivots = 'P';  // its blocks hold no elements
 
+// Zeroes are right for kernels that are timed: rows exchanged with themselves, reflectors that change nothing.
+bool is_best_zero(const MatrixBlock& block) {
+  return block.matrix == kPivots || block.matrix == 'T' || block.matrix == 'S';
+}
+
 std::vector<TileShape> operand_shapes(const Application& application, const Task& task) {
   std::vector<TileShape> shapes;
   for (const graph::Graph::Access& access : task.accesses) {
@@ -36,7 +41,8 @@ std::vector<TileShape> operand_shapes(const Application& application, const Task
 std::size_t indices(const DenseGraph& graph, std::size_t kernel) {
   const std::string& name = graph.tasks.kernels()[kernel].name;
   if (name == "getrf") return 1;
-  return name == "trsm" || name == "gessm" || name == "tstrf" ? 2 : 3;
+  constexpr std::array kOfTwo{"trsm", "gessm", "tstrf", "geqrt", "tsqrt", "ttqrt"};
+  return std::ranges::find(kOfTwo, name) != kOfTwo.end() ? 2 : 3;
 }
 
 // Its first task and its last: the first trsm of LU solves from the left, the last from the right.
@@ -48,7 +54,7 @@ std::vector<KernelCall> calls(const Application& application, const DenseGraph& 
     const Task task = task_of(graph, of_graph);
     KernelCall of_task{operand_shapes(application, task), application.index(task)};
     for (const graph::Graph::Access& access : task.accesses) {
-      of_task.is_zero.push_back(graph.blocks[access.datum].matrix == kPivots);
+      of_task.is_zero.push_back(is_best_zero(graph.blocks[access.datum]));
     }
     return of_task;
   };
@@ -215,6 +221,45 @@ std::uint64_t incremental_panel(const DenseGraph& graph) {
   return below == graph.blocks.end() ? 0 : below->rows;
 }
 
+// --- QR ------------------------------------------------------------------------------------------
+
+// y = A x against z = Q R x, and x against Q^T Q x.
+Check check_reflectors(const DenseGraph& graph, const TileGrid& grid) {
+  using enum CheckVector;
+  const std::uint64_t n = grid.tiles();
+  Check check{
+      .products = {},
+      .inner = grid,
+      .tolerance = 4 * std::sqrt(static_cast<double>(grid.size)) * roundoff(grid.precision)};
+  for (std::size_t d = 0; d < n * n; ++d) {
+    check.products.push_back({.datum = d, .is_result = false});
+  }
+  for (std::uint64_t i = 0; i < n; ++i) {
+    for (std::uint64_t j = i; j < n; ++j) {
+      check.products.push_back(
+          {.datum = i * n + j, .part = j == i ? Part::upper : Part::whole, .from = x, .to = z});
+    }
+  }
+  for (const GraphTask& task : graph.tasks.tasks()) {
+    const std::string& name = graph.tasks.kernels()[task.kernel].name;
+    const auto accesses = graph.tasks.accesses_of(task);
+    if (name == "geqrt") {
+      check.reflections.push_back({.v = accesses[0].datum, .t = accesses[1].datum});
+    } else if (name == "tsqrt" || name == "ttqrt") {
+      check.reflections.push_back(
+          {.of = name == "tsqrt" ? Reflectors::of_square : Reflectors::of_two_triangles,
+           .v = accesses[2].datum,
+           .t = accesses[1].datum,
+           .above = accesses[0].datum});
+    }
+  }
+  return check;
+}
+
+std::uint64_t reflector_panel(const DenseGraph& graph) {
+  return std::ranges::find(graph.blocks, 'T', &MatrixBlock::matrix)->rows;
+}
+
 // --- products ------------------------------------------------------------------------------------
 
 // y = C x against z = A (w = B x).
@@ -278,6 +323,14 @@ Application application_of(DenseGraph graph) {
       return Generator::random(1 / std::sqrt(static_cast<double>(grid.size)), seed);
     };
     application.check = [shared, grid] { return check_incremental(*shared, grid); };
+  } else if (application.name == "qr") {
+    application.action = "factorise";
+    application.panel = reflector_panel(*shared);
+    application.panel_tree = to_string(*graphs::panel_tree(shared->tasks));
+    application.content = [grid](char, std::uint64_t seed) {
+      return Generator::random(1 / std::sqrt(static_cast<double>(grid.size)), seed);
+    };
+    application.check = [shared, grid] { return check_reflectors(*shared, grid); };
   } else {
     application.action = "multiply";
     application.content = [inner = application.inner](char matrix, std::uint64_t seed) {
