@@ -165,11 +165,11 @@ void submit_undo(Runtime& runtime, const ApplicationData& data, const Segments& 
 
 // z <- Q z or Q^T z. The first reflection is the first that goes to z in Q^T z.
 void submit_reflections(Runtime& runtime, const ApplicationData& data, const Segments& z,
-                        const Check& check, Side side) {
+                        const Check& check, Factor by) {
   const auto& blocks = data.application().data;
   const std::size_t count = check.reflections.size();
   for (std::size_t n = 0; n < count; ++n) {
-    const CheckReflection& one = check.reflections[side == Side::q ? count - 1 - n : n];
+    const CheckReflection& one = check.reflections[by == Factor::q ? count - 1 - n : n];
     std::vector<Operand> operands{R(data[one.v]), R(data[one.t])};
     if (one.of != Reflectors::of_tile) {
       operands.push_back(RW(z.from(blocks[one.above].block.first_row)));
@@ -177,7 +177,7 @@ void submit_reflections(Runtime& runtime, const ApplicationData& data, const Seg
     operands.push_back(RW(z.from(blocks[one.v].block.first_row)));
     runtime.submit({.codelet = &check_codelets(data.precision()).reflected,
                     .operands = operands,
-                    .parameters = TileReflection{one.of, side},
+                    .parameters = TileReflection{one.of, by},
                     .rank = runtime.owner(data[one.v])});
   }
 }
@@ -194,9 +194,9 @@ Residual run_check(Runtime& runtime, const ApplicationData& data, const Check& c
   }
   for (const CheckUndo& undo : check.undone) submit_undo(runtime, data, vectors.z, undo);
   if (reflects) {
-    submit_reflections(runtime, data, vectors.z, check, Side::q);
-    submit_reflections(runtime, data, vectors.w, check, Side::q);
-    submit_reflections(runtime, data, vectors.w, check, Side::q_transposed);
+    submit_reflections(runtime, data, vectors.z, check, Factor::q);
+    submit_reflections(runtime, data, vectors.w, check, Factor::q);
+    submit_reflections(runtime, data, vectors.w, check, Factor::q_transposed);
   }
   runtime.wait();
   std::vector<Segments*> compared{&vectors.y, &vectors.z};

@@ -149,9 +149,9 @@ void undone_kernel(KernelContext& context) {
 
 template <typename T>
 void reflected_kernel(KernelContext& context) {
-  const auto [of, side] = context.parameter<TileReflection>();
+  const auto [of, by] = context.parameter<TileReflection>();
   auto* const below = of == Reflectors::of_tile ? nullptr : context.data<double>(3);
-  reflect(of, side, operand_block<T>(context, 0), operand_block<T>(context, 1),
+  reflect(of, by, operand_block<T>(context, 0), operand_block<T>(context, 1),
           context.data<double>(2), below);
 }
 

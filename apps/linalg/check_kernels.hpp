@@ -23,7 +23,7 @@ struct GeneratedTile {
 // Parameter of `reflected`.
 struct TileReflection {
   Reflectors of = Reflectors::of_tile;
-  Side side = Side::q;
+  Factor by = Factor::q;
 };
 
 // y += A x for one tile A and segments x and y; the sum of the squares of A's elements is added to the element

@@ -108,10 +108,10 @@ struct ReflectorBlock {
 
 // Room for a block of reflectors and for what is computed with it; blocks take turns.
 template <typename T>
-class Workspace {
+class ReflectorSpace {
  public:
   // For tiles of so many rows, blocks of `most` reflectors, applied to so many columns.
-  Workspace(int rows, int most, int columns)
+  ReflectorSpace(int rows, int most, int columns)
       : of_v_(area(most, rows)),
         of_w_(area(most, columns)),
         memory_(new T[2 * of_v_ + 2 * of_w_ + area(most, most)]) {}
@@ -162,7 +162,7 @@ void transpose(const Block<T>& from, const Block<T>& to) {
 
 // (top above body) <- (I - V T^T V^T) (top above body), V being ones on the diagonal above `v`; no top: V is `v` alone.
 template <typename T>
-void apply_block(const Workspace<T>& space, const ReflectorBlock& columns, const Block<T>& v,
+void apply_block(const ReflectorSpace<T>& space, const ReflectorBlock& columns, const Block<T>& v,
                  const Block<T>& t, const Block<T>* top, const Block<T>& body) {
   if (body.columns == 0) return;
   const Block<T> v_transposed = space.v_transposed(columns);
@@ -219,7 +219,7 @@ void factor_block(const ReflectorBlock& columns, const Block<T>& r, const Block<
 
 template <typename T>
 void factor_all(Reflectors of, const Block<T>& r, const Block<T>& a, const Block<T>& t) {
-  const Workspace<T> space(a.rows, t.rows, a.columns);
+  const ReflectorSpace<T> space(a.rows, t.rows, a.columns);
   for (int column = 0; column < count_of(of, a); column += t.rows) {
     const ReflectorBlock columns(of, a, column, t.rows);
     const Block<T> v = space.v(columns);
@@ -241,7 +241,7 @@ void factor_all(Reflectors of, const Block<T>& r, const Block<T>& a, const Block
 template <typename T>
 void apply_all(Reflectors of, const Block<T>& a, const Block<T>& t, const Block<T>& c,
                const Block<T>& d) {
-  const Workspace<T> space(a.rows, t.rows, c.columns);
+  const ReflectorSpace<T> space(a.rows, t.rows, c.columns);
   for (int column = 0; column < count_of(of, a); column += t.rows) {
     const ReflectorBlock columns(of, a, column, t.rows);
     Block<T> v = a.part(columns.row, column, columns.rows, columns.count);
@@ -258,12 +258,12 @@ void apply_all(Reflectors of, const Block<T>& a, const Block<T>& t, const Block<
 
 // w <- T w or T^T w
 template <typename T>
-void multiply_triangle(const Block<T>& t, Side side, std::vector<double>& w) {
+void multiply_triangle(const Block<T>& t, Factor by, std::vector<double>& w) {
   const std::vector<double> old = w;
   for (int i = 0; i < t.columns; ++i) {
     double sum = 0;
     for (int l = 0; l < t.columns; ++l) {
-      const T element = side == Side::q ? *t.at(i, l) : *t.at(l, i);
+      const T element = by == Factor::q ? *t.at(i, l) : *t.at(l, i);
       sum += static_cast<double>(element) * old[static_cast<std::size_t>(l)];
     }
     w[static_cast<std::size_t>(i)] = sum;
@@ -272,7 +272,7 @@ void multiply_triangle(const Block<T>& t, Side side, std::vector<double>& w) {
 
 // The vector's elements `top`, one per column, and `body`, one per row.
 template <typename T>
-void reflect_block(const ReflectorBlock& columns, Side side, const Block<T>& v, const Block<T>& t,
+void reflect_block(const ReflectorBlock& columns, Factor by, const Block<T>& v, const Block<T>& t,
                    double* top, double* body) {
   std::vector<double> w(static_cast<std::size_t>(columns.count));
   const auto elements = [&](int j) {
@@ -286,7 +286,7 @@ void reflect_block(const ReflectorBlock& columns, Side side, const Block<T>& v, 
     }
     w[static_cast<std::size_t>(j)] = sum;
   }
-  multiply_triangle(t.part(0, columns.first, columns.count, columns.count), side, w);
+  multiply_triangle(t.part(0, columns.first, columns.count, columns.count), by, w);
   for (int j = 0; j < columns.count; ++j) {
     const double factor = w[static_cast<std::size_t>(j)];
     top[j] -= factor;
@@ -321,13 +321,13 @@ void tpmqrt(Reflectors of, const Block<T>& v, const Block<T>& t, const Block<T>&
 }
 
 template <typename T>
-void reflect(Reflectors of, Side side, const Block<T>& v, const Block<T>& t, double* c, double* d) {
+void reflect(Reflectors of, Factor by, const Block<T>& v, const Block<T>& t, double* c, double* d) {
   const int count = count_of(of, v);
   const int blocks = (count + t.rows - 1) / t.rows;
   for (int n = 0; n < blocks; ++n) {
-    const int column = (side == Side::q ? blocks - 1 - n : n) * t.rows;
+    const int column = (by == Factor::q ? blocks - 1 - n : n) * t.rows;
     const ReflectorBlock columns(of, v, column, t.rows);
-    reflect_block(columns, side, v, t, c + column, of == Reflectors::of_tile ? c + column : d);
+    reflect_block(columns, by, v, t, c + column, of == Reflectors::of_tile ? c + column : d);
   }
 }
 
@@ -337,7 +337,7 @@ void reflect(Reflectors of, Side side, const Block<T>& v, const Block<T>& t, dou
   template void tpqrt(Reflectors, const Block<T>&, const Block<T>&, const Block<T>&); \
   template void tpmqrt(Reflectors, const Block<T>&, const Block<T>&, const Block<T>&, \
                        const Block<T>&);                                              \
-  template void reflect(Reflectors, Side, const Block<T>&, const Block<T>&, double*, double*);
+  template void reflect(Reflectors, Factor, const Block<T>&, const Block<T>&, double*, double*);
 VICINAL_QR_KERNELS(float)
 VICINAL_QR_KERNELS(double)
 #undef VICINAL_QR_KERNELS

@@ -5,7 +5,7 @@
 // multicore architectures, Parallel Computing 35 (2009), section 4.2; of two triangles: Hadri, Ltaief, Agullo, Dongarra,
 // Tile QR factorization with parallel panel processing for multicore architectures, IPDPS 2010.
 //
-// Tiles have b x b elements; `t` is (s x b) and holds the T of the blocks side by side, the last perhaps smaller, zeroes
+// Tiles have b x b elements; `t` is (s x b) and holds the T of the blocks by by by, the last perhaps smaller, zeroes
 // below their diagonals. Operations on 2 s b^2 elements or so, inside a block, come beside those that are counted.
 // Nothing fails: of a matrix of lower rank R has a 0 on its diagonal.
 #pragma once
@@ -42,10 +42,10 @@ void tpmqrt(Reflectors of, const Block<T>& v, const Block<T>& t, const Block<T>&
             const Block<T>& d);
 
 // Which way a vector goes.
-enum class Side : std::uint8_t { q, q_transposed };
+enum class Factor : std::uint8_t { q, q_transposed };
 
 // A vector c, for reflectors of a tile, or c above d <- Q or Q^T times it.
 template <typename T>
-void reflect(Reflectors of, Side side, const Block<T>& v, const Block<T>& t, double* c, double* d);
+void reflect(Reflectors of, Factor by, const Block<T>& v, const Block<T>& t, double* c, double* d);
 
 }  // namespace vicinal::linalg
