@@ -58,7 +58,7 @@ TEST(QrGraph, OfABinaryTreeJoinsTrianglesInPairs) {
 }
 
 TEST(QrGraph, HasAsManyTasksAndOperationsAsItsFormulasSay) {
-  for (const std::uint64_t n : {2, 3, 6, 9}) {
+  for (const std::uint64_t n : {2U, 3U, 6U, 9U}) {
     SCOPED_TRACE(n);
     const std::uint64_t pairs = n * (n - 1) / 2;
     const std::uint64_t squares = (n - 1) * n * (2 * n - 1) / 6;
@@ -137,8 +137,8 @@ std::uint64_t loads_in_order(const graph::Graph& graph, std::uint64_t room) {
 }
 
 TEST(QrBounds, OfAFlatTreeAreThoseOfLuInWholeTilesAndNotAboveWhatARunLoads) {
-  for (const std::uint64_t n : {4, 12, 30}) {
-    for (const std::uint64_t room : {4, 10, 30}) {
+  for (const std::uint64_t n : {4U, 12U, 30U}) {
+    for (const std::uint64_t room : {4U, 10U, 30U}) {
       SCOPED_TRACE(fmt::format("{} tiles in {}", n, room));
       const graph::Graph graph = qr({.tiles = n, .tile = kTile});
       const Bytes bound = bounds_in(graph, room).in().value;
