@@ -109,8 +109,10 @@ bounds::GraphBounds bounds_in(const graph::Graph& graph, std::uint64_t room) {
   machine.nodes.push_back({.id = kRam, .name = "ram", .kind = NodeKind::ram, .limit = {}});
   machine.nodes.push_back(
       {.id = {1}, .name = "gpu0", .kind = NodeKind::device, .limit = Bytes{room * kTileBytes}});
-  machine.links.push_back({.from = kRam, .to = {1}, .bandwidth = {6e9}, .segments = {}});
-  machine.links.push_back({.from = {1}, .to = kRam, .bandwidth = {6e9}, .segments = {}});
+  machine.links.push_back(
+      {.from = kRam, .to = {1}, .bandwidth = {6e9}, .latency = {}, .segments = {}});
+  machine.links.push_back(
+      {.from = {1}, .to = kRam, .bandwidth = {6e9}, .latency = {}, .segments = {}});
   machine.workers.push_back({.id = {0}, .kind = ProcessorKind::gpu, .node = {1}});
   return bounds::graph_bounds(graph, machine, {{}, {}, {}, {}});
 }
@@ -157,7 +159,9 @@ TEST(QrBounds, OfABinaryTreeAreTheMatrixAndHaveTheLeadingTermOfLu) {
     const auto bounds = bounds_in(qr({.tiles = 30, .tile = kTile}, tree), 10);
     // 2 * 240^3 / (3 sqrt(640)) = 364,294 elements
     EXPECT_NEAR(static_cast<double>(bounds.proved_in.leading.value), 364'294.4 * 4, 8);
-    if (tree == PanelTree::binary) EXPECT_EQ(bounds.in().value, Bytes{900 * kTileBytes});
+    if (tree == PanelTree::binary) {
+      EXPECT_EQ(bounds.in().value, Bytes{900 * kTileBytes});
+    }
   }
 }
 
