@@ -109,7 +109,7 @@ ApplicationOptions::ApplicationOptions(CLI::App& command)
       ->type_name("INTEGER [cholesky: one level, others: 32]");
   command
       .add_option("--panel-tree", panel_tree_,
-                  "qr: how a column of tiles is reduced to a triangle, flat or binary.")
+                  "qr, the tree that reduces a column of tiles to a triangle: flat or binary.")
       ->type_name("TEXT [flat]");
   command.add_option("--matrix", matrix_, "cholesky: tile file to read the matrix from.")
       ->type_name("FILE");

@@ -78,7 +78,7 @@ GraphOptions::GraphOptions(CLI::App& command) : command_(command.get_name()) {
       "cholesky: on two levels, tiles are factored by panels of so many elements; 0: on one. "
       "lu-incpiv, qr: columns eliminated at once; 0: chosen.");
   add("--panel-tree", panel_tree_, "TEXT",
-      "qr: how a column of tiles is reduced to a triangle, flat or binary.");
+      "qr, the tree that reduces a column of tiles to a triangle: flat or binary.");
   add("--precision", precision_, "TEXT", "Matrices: double or float.");
   add("--tasks", tasks_, "INTEGER", "bipartite, random: how many.");
   add("--data", data_, "INTEGER", "bipartite: how many.");
