@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include "graphs/linalg_graphs.hpp"
 #include "reports/catalogue.hpp"
 #include "runtime_options.hpp"
 #include "vicinal/error.hpp"
@@ -86,7 +87,8 @@ std::uint32_t disk_copies(const MachineDescription& machine) {
 
 std::string command_of(const RealJob& job, const std::string& policy) {
   if (!job.graph.application().dense) {
-    throw UsageError("--against real: only cholesky, lu, gemm2d and gemm3d can be run for real");
+    throw UsageError(
+        "--against real: only cholesky, lu, lu-incpiv, qr, gemm2d and gemm3d can be run for real");
   }
   const graph::DenseShape& shape = *job.graph.application().dense;
   std::string command = shell_quoted(std::filesystem::read_symlink("/proc/self/exe"));
@@ -97,6 +99,9 @@ std::string command_of(const RealJob& job, const std::string& policy) {
   add("--size", fmt::to_string(shape.tiles * shape.tile));
   add("--tile", fmt::to_string(shape.tile));
   if (shape.k > 0) add("--inner", fmt::to_string(shape.k));
+  if (const auto tree = graphs::panel_tree(job.graph)) {
+    add("--panel-tree", std::string(graphs::to_string(*tree)));
+  }
   add("--precision", job.graph.application().precision);
   add("--policy", policy);
   require_workers_of_here(job.machine.description);

@@ -91,19 +91,26 @@ reports::Facts parameters(const linalg::RunRequest& request) {
   }
   if (!request.places.output.empty()) facts.emplace_back("output", request.places.output);
   if (application.panel > 0) facts.emplace_back("panel", application.panel);
+  if (!application.panel_tree.empty()) {
+    facts.emplace_back("panel_tree", std::string(application.panel_tree));
+  }
   if (application.inner > 0) facts.emplace_back("inner", application.inner);
   return facts;
 }
 
 ApplicationOptions::ApplicationOptions(CLI::App& command)
-    : shape_(command, {"cholesky", "lu", "lu-incpiv", "gemm2d", "gemm3d"}) {
+    : shape_(command, {"cholesky", "lu", "lu-incpiv", "qr", "gemm2d", "gemm3d"}) {
   command.add_option("--inner", inner_, "gemm2d, gemm3d: columns of A, in elements.")
       ->type_name("INTEGER [gemm2d: 4 tiles, gemm3d: as --size]");
   command
       .add_option("--panel", panel_,
                   "cholesky: on two levels, the factorisation of a tile divided into panels of so "
-                  "many elements. lu-incpiv: columns of a tile eliminated at once.")
-      ->type_name("INTEGER [cholesky: one level, lu-incpiv: 32]");
+                  "many elements. lu-incpiv, qr: columns of a tile eliminated at once.")
+      ->type_name("INTEGER [cholesky: one level, others: 32]");
+  command
+      .add_option("--panel-tree", panel_tree_,
+                  "qr, the tree that reduces a column of tiles to a triangle: flat or binary.")
+      ->type_name("TEXT [flat]");
   command.add_option("--matrix", matrix_, "cholesky: tile file to read the matrix from.")
       ->type_name("FILE");
   command.add_option("-o,--output", output_, "cholesky: tile file to leave the factor in.")
@@ -118,6 +125,7 @@ linalg::Application ApplicationOptions::application(const Options& options) cons
 }
 
 linalg::Application ApplicationOptions::cholesky(const Options& options) const {
+  refuse("--panel-tree", panel_tree_, "cholesky has no such tree, only qr has one");
   refuse("--inner", inner_, "cholesky has no inner dimension, only gemm2d and gemm3d have one");
   const linalg::TileGrid grid =
       matrix_.empty() ? shape_.parse() : shape_.parse(linalg::TileFile::open(matrix_).grid());
@@ -141,13 +149,15 @@ std::uint64_t ApplicationOptions::panel_of_cholesky(const linalg::TileGrid& grid
 }
 
 linalg::Application ApplicationOptions::of_graph(const Options& options) const {
-  if (name() != "lu-incpiv") {
-    refuse("--panel", panel_, name() + " has no panels, only cholesky and lu-incpiv have some");
+  const bool is_qr = name() == "qr";
+  if (name() != "lu-incpiv" && !is_qr) {
+    refuse("--panel", panel_, name() + " has no panels, only cholesky, lu-incpiv and qr have some");
   }
+  if (!is_qr) refuse("--panel-tree", panel_tree_, name() + " has no such tree, only qr has one");
   const std::string generates = name() + " generates what it works on, only cholesky reads a file";
   refuse("--matrix", matrix_, generates);
   refuse("--output", output_, name() + " forgets its result, only cholesky writes a file");
-  if (name() == "lu" || name() == "lu-incpiv") {
+  if (name() == "lu" || name() == "lu-incpiv" || is_qr) {
     refuse("--inner", inner_, name() + " has no inner dimension, only gemm2d and gemm3d have one");
   }
   const linalg::TileGrid grid = shape_.parse();
@@ -160,7 +170,9 @@ linalg::Application ApplicationOptions::of_graph(const Options& options) const {
   const graphs::Tiles tiles{.tiles = grid.tiles(), .tile = grid.tile, .precision = grid.precision};
   const std::uint64_t panel =
       panel_.empty() ? 0 : reports::parse_count("--panel", panel_, 1, grid.tile);
-  graphs::DenseGraph graph = graphs::dense_graph(name(), tiles, inner(), panel);
+  const graphs::PanelTree tree =
+      panel_tree_.empty() ? graphs::PanelTree::flat : graphs::panel_tree_of(panel_tree_);
+  graphs::DenseGraph graph = graphs::dense_graph(name(), tiles, inner(), panel, tree);
   require_tasks(graph.tasks.tasks().size(), options);
   return linalg::application_of(std::move(graph));
 }

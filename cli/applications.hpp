@@ -51,6 +51,7 @@ class ApplicationOptions {
   std::string output_;
   std::string inner_;
   std::string panel_;
+  std::string panel_tree_;
   std::string priorities_ = "bottom-level";
   bool check_ = false;
 };

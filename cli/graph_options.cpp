@@ -76,7 +76,9 @@ GraphOptions::GraphOptions(CLI::App& command) : command_(command.get_name()) {
   add("--inner", inner_, "INTEGER", "gemm2d, gemm3d: inner size in elements; 0: chosen.");
   add("--panel", panel_, "INTEGER",
       "cholesky: on two levels, tiles are factored by panels of so many elements; 0: on one. "
-      "lu-incpiv: columns eliminated at once; 0: chosen.");
+      "lu-incpiv, qr: columns eliminated at once; 0: chosen.");
+  add("--panel-tree", panel_tree_, "TEXT",
+      "qr, the tree that reduces a column of tiles to a triangle: flat or binary.");
   add("--precision", precision_, "TEXT", "Matrices: double or float.");
   add("--tasks", tasks_, "INTEGER", "bipartite, random: how many.");
   add("--data", data_, "INTEGER", "bipartite: how many.");
@@ -156,6 +158,7 @@ graph::Graph GraphOptions::graph(std::uint64_t seed, bool as_run) const {
                             .tile = reports::parse_count("--tile", tile_, 1, kMost),
                             .inner = reports::parse_count("--inner", inner_, 0, kMost),
                             .panel = reports::parse_count("--panel", panel_, 0, kMost),
+                            .panel_tree = panel_tree_,
                             .precision = precision_of(precision_),
                             .as_run = as_run,
                             .tasks = reports::parse_count("--tasks", tasks_, 1, kMost),
@@ -193,6 +196,7 @@ reports::Facts GraphOptions::facts(const graph::Graph& graph) const {
     facts.emplace_back("precision", graph.application().precision);
   if (application_ == "task_bench") facts.emplace_back("pattern", pattern_);
   if (panel_ != "0") facts.emplace_back("panel", panel_);
+  if (application_ == "qr") facts.emplace_back("panel_tree", panel_tree_);
   facts.emplace_back("tasks", std::uint64_t{graph.tasks().size()});
   facts.emplace_back("data", std::uint64_t{graph.data().size()});
   facts.emplace_back("data_bytes", bytes);

@@ -57,6 +57,7 @@ class GraphOptions {
   std::string tile_ = "512";
   std::string inner_ = "0";
   std::string panel_ = "0";
+  std::string panel_tree_ = "flat";
   std::string precision_ = "double";
   std::string tasks_ = "1000";
   std::string data_ = "100";

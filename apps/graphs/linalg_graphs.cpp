@@ -11,6 +11,7 @@
 
 #include "graph/bottom_level.hpp"
 #include "graphs/cholesky_order.hpp"
+#include "graphs/dense_builder.hpp"
 #include "graphs/limits.hpp"
 #include "vicinal/error.hpp"
 
@@ -18,73 +19,7 @@ namespace vicinal::graphs {
 
 namespace {
 
-using graph::Graph;
-using Access = Graph::Access;
-using enum AccessMode;
-using Index = std::uint32_t;
-
-constexpr std::uint64_t kMostTiles = 1 << 20;  // the tasks are fewer: require_tasks
-
-void require(std::string_view graph, const Tiles& t, double tasks) {
-  require_within(graph, "tiles", t.tiles, 1, kMostTiles);
-  require_within(graph, "tile", t.tile, 1, kMostTile);
-  require_tasks(graph, tasks, "fewer tiles");
-}
-
-// `k`: elements between A and B, where there are both.
-DenseGraph begin(std::string_view name, const Tiles& t, std::uint64_t k = 0) {
-  DenseGraph graph;
-  graph.tiles = t;
-  const Bytes element{linalg::element_bytes(t.precision)};
-  graph.tasks.application() = {
-      .name = std::string(name),
-      .precision = std::string(linalg::to_string(t.precision)),
-      .dense = graph::DenseShape{.tiles = t.tiles, .tile = t.tile, .k = k, .element = element}};
-  return graph;
-}
-
-Index add_kernel(Graph& graph, const char* name, double flops) {
-  return graph.add_kernel({.name = name, .flops = flops});
-}
-
-Index add_block(DenseGraph& graph, std::string_view name, const MatrixBlock& block,
-                bool has_home = true) {
-  graph::Graph::Datum datum{
-      .bytes = {block.rows * block.columns * linalg::element_bytes(graph.tiles.precision)}};
-  if (has_home) datum.home = NodeKind::ram;
-  graph.blocks.push_back(block);
-  const Index number = graph.tasks.add_datum(datum, name);
-  const std::uint64_t b = graph.tiles.tile;
-  graph.tasks.set_tile(number, {static_cast<Index>(block.first_row / b),
-                                static_cast<Index>(block.first_column / b)});
-  return number;
-}
-
-// Tile (i, j), "A2_1".
-Index add_tile(DenseGraph& graph, char matrix, Index i, Index j) {
-  const std::uint64_t b = graph.tiles.tile;
-  return add_block(graph, fmt::format("{}{}_{}", matrix, i, j), {matrix, i * b, j * b, b, b});
-}
-
-double cube(std::uint64_t tile) {
-  const auto b = static_cast<double>(tile);
-  return b * b * b;
-}
-
-template <std::size_t N>
-void add_task(Graph& graph, Index kernel, const std::array<Access, N>& accesses,
-              std::int64_t priority = 0) {
-  graph.add_task(kernel, accesses, static_cast<int>(priority));
-}
-
-// (rows x columns) tiles, registered row by row.
-Index add_matrix(DenseGraph& graph, char name, Index rows, Index columns) {
-  const auto first = static_cast<Index>(graph.blocks.size());
-  for (Index i = 0; i < rows; ++i) {
-    for (Index j = 0; j < columns; ++j) add_tile(graph, name, i, j);
-  }
-  return first;
-}
+using namespace dense;
 
 // What takes the place of the potrfs on two levels: the lower tiles of p x p elements inside each A_kk, and kernels.
 class InnerCholesky {
@@ -300,9 +235,7 @@ DenseGraph dense_lu_incremental(const Tiles& t, std::uint64_t panel) {
   const std::string_view name = "lu-incpiv";
   const auto count = static_cast<double>(t.tiles);
   require(name, t, count * (count + 1) * (2 * count + 1) / 6);  // a square for each k
-  constexpr std::uint64_t kPanel = 32;
-  const std::uint64_t rows = panel == 0 ? std::min(kPanel, t.tile) : panel;
-  require_within(name, "panel", rows, 1, t.tile);
+  const std::uint64_t rows = panel_of(name, t, panel);
   DenseGraph dense = begin(name, t);
   const auto n = static_cast<Index>(t.tiles);
   add_matrix(dense, 'A', n, n);
@@ -396,13 +329,14 @@ DenseGraph dense_gemm3d(const Tiles& t, std::uint64_t inner) {
 }
 
 DenseGraph dense_graph(std::string_view name, const Tiles& tiles, std::uint64_t inner,
-                       std::uint64_t panel) {
+                       std::uint64_t panel, PanelTree tree) {
   if (name == "lu") return dense_lu(tiles);
   if (name == "lu-incpiv") return dense_lu_incremental(tiles, panel);
+  if (name == "qr") return dense_qr(tiles, tree, panel);
   if (name == "gemm2d") return dense_gemm2d(tiles, inner);
   if (name == "gemm3d") return dense_gemm3d(tiles, inner);
-  throw UsageError(
-      fmt::format("there is no dense graph \"{}\"; there are lu, lu-incpiv, gemm2d, gemm3d", name));
+  throw UsageError(fmt::format(
+      "there is no dense graph \"{}\"; there are lu, lu-incpiv, qr, gemm2d, gemm3d", name));
 }
 
 }  // namespace vicinal::graphs

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -88,6 +89,39 @@ inline graph::Graph lu_incremental(const Tiles& tiles, std::uint64_t panel = 0) 
   return dense_lu_incremental(tiles, panel).tasks;
 }
 
+// How the tiles of a column are reduced to one triangle.
+enum class PanelTree : std::uint8_t {
+  flat,   // the triangle of the diagonal takes in the tiles below it, one after the other
+  binary  // each tile becomes a triangle, and triangles become one in pairs
+};
+// "flat", "binary"; of another name throws UsageError that names the option --panel-tree.
+PanelTree panel_tree_of(std::string_view name);
+std::string_view to_string(PanelTree tree);
+// Of a graph that dense_qr has made; none: of another.
+std::optional<PanelTree> panel_tree(const graph::Graph& graph);
+
+// Tile QR factorisation by Householder reflectors, right-looking, in place of all tiles A{i}_{j}: R on and above the
+// diagonal. Beside them there are, without content at the start, (panel x tile) blocks T{i}_{k}, and copies V{i}_{k} of
+// reflectors, so that what overwrites the triangle above them need not wait for those who read them. Operations b^3
+// times 4/3, 2, 2, 4, in all 4/3 of the cube of the order. For each k, for i, j > k:
+//   geqrt(k,k)     W V_kk, W T_kk, RW A_kk
+//   ormqr(k,j,k)   R V_kk, R T_kk, RW A_kj                     for all j
+//   tsqrt(i,k)     RW A_kk, W T_ik, RW A_ik                    then, for all j,
+//   tsmqr(i,j,k)   R A_ik, R T_ik, RW A_kj, RW A_ij
+// N geqrt, N (N - 1) / 2 ormqr and as many tsqrt, (N - 1) N (2 N - 1) / 6 tsmqr. Of a binary tree geqrt and ormqr are done
+// for each row i >= k, then for distances d = 1, 2, 4, ... and rows p = k, k + 2 d, ..., i = p + d, with blocks S{i}_{k}
+// like T and b^3 times 2/3 and 2 operations,
+//   ttqrt(i,k)     RW A_pk, W S_ik, RW A_ik
+//   ttmqr(i,j,k)   R A_ik, R S_ik, RW A_pj, RW A_ij
+// which is more tasks of fewer operations, in all as many, and log2(N - k) of them one after the other instead of N - k.
+// Priorities are bottom levels. `panel`: columns inside a tile that are eliminated at once; 0: 32, or the tile if that is
+// smaller. Source: of qr_kernels.hpp.
+DenseGraph dense_qr(const Tiles& tiles, PanelTree tree = PanelTree::flat, std::uint64_t panel = 0);
+inline graph::Graph qr(const Tiles& tiles, PanelTree tree = PanelTree::flat,
+                       std::uint64_t panel = 0) {
+  return dense_qr(tiles, tree, panel).tasks;
+}
+
 // C = A B where A is one column of N tiles A{i} of (tile x inner) elements, B one row of N of (inner x
 // tile): N^2 independent tasks "gemm2d", for each x for each y: R A{y}, R B{x}, W C{x}_{y}, of
 // 2 tile^2 inner operations. `inner` 0: 4 tiles.
@@ -103,8 +137,8 @@ inline graph::Graph gemm3d(const Tiles& tiles, std::uint64_t inner = 0) {
   return dense_gemm3d(tiles, inner).tasks;
 }
 
-// "lu", "lu-incpiv", "gemm2d" or "gemm3d".
+// "lu", "lu-incpiv", "qr", "gemm2d" or "gemm3d".
 DenseGraph dense_graph(std::string_view name, const Tiles& tiles, std::uint64_t inner = 0,
-                       std::uint64_t panel = 0);
+                       std::uint64_t panel = 0, PanelTree tree = PanelTree::flat);
 
 }  // namespace vicinal::graphs

@@ -25,6 +25,7 @@ Tiles tiles_of(const Request& r) {
 constexpr std::string_view kOfMatrices[] = {"tiles", "tile", "precision"};
 constexpr std::string_view kOfProducts[] = {"tiles", "tile", "precision", "inner"};
 constexpr std::string_view kOfPanels[] = {"tiles", "tile", "precision", "panel"};
+constexpr std::string_view kOfQr[] = {"tiles", "tile", "precision", "panel", "panel-tree"};
 constexpr std::string_view kOfBipartite[] = {"tasks", "data", "degree", "bytes", "seconds", "seed"};
 constexpr std::string_view kOfStencil[] = {"width", "steps", "bytes", "seconds"};
 constexpr std::string_view kOfTaskBench[] = {"pattern",   "width", "steps",  "bytes",
@@ -42,6 +43,9 @@ constexpr std::array kApplications{
                      [](const Request& r) { return lu(tiles_of(r)); }},
     GraphApplication{"lu-incpiv", "tile LU factorisation with incremental pivoting", kOfPanels,
                      [](const Request& r) { return lu_incremental(tiles_of(r), r.panel); }},
+    GraphApplication{
+        "qr", "tile QR factorisation by Householder reflectors", kOfQr,
+        [](const Request& r) { return qr(tiles_of(r), panel_tree_of(r.panel_tree), r.panel); }},
     GraphApplication{"gemm2d", "matrix product of a column and a row of tiles: independent tasks",
                      kOfProducts, [](const Request& r) { return gemm2d(tiles_of(r), r.inner); }},
     GraphApplication{"gemm3d", "matrix product by tiles: a chain of tasks per tile of the result",

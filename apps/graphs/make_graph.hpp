@@ -16,11 +16,12 @@ namespace vicinal::graphs {
 // What a generator does not know it does not look at; `inner` 0 is the generator's own choice.
 struct GraphRequest {
   std::string application;
-  // cholesky, lu, lu-incpiv, gemm2d, gemm3d
+  // cholesky, lu, lu-incpiv, qr, gemm2d, gemm3d
   std::uint64_t tiles = 16;
   std::uint64_t tile = 960;
-  std::uint64_t inner = 0;  // gemm2d, gemm3d: elements
-  std::uint64_t panel = 0;  // cholesky: of two levels, 0: one; lu-incpiv: elements
+  std::uint64_t inner = 0;          // gemm2d, gemm3d: elements
+  std::uint64_t panel = 0;          // cholesky: of two levels, 0: one; lu-incpiv, qr: elements
+  std::string panel_tree = "flat";  // qr: see PanelTree
   linalg::Precision precision = linalg::Precision::f32;
   bool as_run = false;  // as the application of that name submits it here, where that differs
   // bipartite, random; the seed also task_bench

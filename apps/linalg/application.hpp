@@ -17,6 +17,7 @@
 #include "graphs/linalg_graphs.hpp"
 #include "linalg/generator.hpp"
 #include "linalg/kernel_operands.hpp"
+#include "linalg/qr_kernels.hpp"
 #include "linalg/tile_grid.hpp"
 #include "reports/report.hpp"
 #include "vicinal/codelet.hpp"
@@ -83,21 +84,33 @@ struct CheckUndo {
   bool is_tstrf = false;
 };
 
-// Right if y = z after all products, which are computed in this order, and what is undone after them.
+// What geqrt, tsqrt or ttqrt (codelets.hpp) has done to a column of tiles: data with reflectors and with their T, at the
+// place of the tile below.
+struct CheckReflection {
+  Reflectors of = Reflectors::of_tile;
+  std::size_t v = 0;
+  std::size_t t = 0;
+  std::size_t above = 0;  // a datum in the row of the tile above
+};
+
+// Right if y = z after all products, which are computed in this order, and what is undone after them; of reflections,
+// with Q the product of them in their order, if y = Q z and x = Q^T Q x.
 struct Check {
   std::vector<CheckProduct> products;
   std::vector<CheckUndo> undone = {};
+  std::vector<CheckReflection> reflections = {};
   TileGrid inner;        // how w is cut; x, y and z as a dimension of the result
   double tolerance = 0;  // of check.hpp's residual
 };
 
 struct Application {
-  std::string name;         // "cholesky"
-  std::string_view action;  // what its tasks do: "factorise"
-  TileGrid grid;            // of the result
-  Triangle triangle{};      // of its tiles, those that there are
-  std::uint64_t inner = 0;  // elements between the factors of a product; 0: it is none
-  std::uint64_t panel = 0;  // elements of the blocks inside a tile, where that is a choice
+  std::string name;                  // "cholesky"
+  std::string_view action;           // what its tasks do: "factorise"
+  TileGrid grid;                     // of the result
+  Triangle triangle{};               // of its tiles, those that there are
+  std::uint64_t inner = 0;           // elements between the factors of a product; 0: it is none
+  std::uint64_t panel = 0;           // elements of the blocks inside a tile, where that is a choice
+  std::string_view panel_tree = {};  // of QR, "flat" or "binary"
   std::vector<Datum> data;
   std::vector<TaskKernel> kernels;
   std::uint64_t tasks = 0;
@@ -132,7 +145,8 @@ struct Application {
 // Cholesky factorisation, A = L L^T, in place of the lower tiles of A. `panel`: on two levels, see two_level.hpp; it
 // divides the tile; 0: on one.
 Application cholesky(const TileGrid& grid, std::uint64_t panel = 0);
-// What makes a graph: LU without pivoting or with incremental pivoting, in place of all tiles, or a product, C = A B.
+// What makes a graph: LU without pivoting or with incremental pivoting, or QR, in place of all tiles, or a product,
+// C = A B.
 Application application_of(graphs::DenseGraph graph);
 
 }  // namespace vicinal::linalg

@@ -75,19 +75,23 @@ void set_random_signs(Segments& x) {
   }
 }
 
-// ||y - z||_2 over the square root of the sums that go with y. With y = M x it is the residual: ||x||_2 = sqrt(N),
-// and the sums are those of the squares of M.
-double relative_difference(Segments& y, Segments& z) {
-  double difference = 0;
-  double norm = 0;
+double distance(Segments& y, Segments& z) {
+  double squares = 0;
   for (std::uint64_t i = 0; i < y.count(); ++i) {
     for (std::uint64_t r = 0; r < y.extent(i); ++r) {
       const double d = y.segment(i)[r] - z.segment(i)[r];
-      difference += d * d;
+      squares += d * d;
     }
-    norm += y.segment(i)[y.extent(i)];
   }
-  return std::sqrt(difference / norm);
+  return std::sqrt(squares);
+}
+
+// ||y - z||_2 over the square root of the sums that go with y. With y = M x it is the residual: ||x||_2 = sqrt(N),
+// and the sums are those of the squares of M.
+double relative_difference(Segments& y, Segments& z) {
+  double squares = 0;
+  for (std::uint64_t i = 0; i < y.count(); ++i) squares += y.segment(i)[y.extent(i)];
+  return distance(y, z) / std::sqrt(squares);
 }
 
 struct Vectors {
@@ -159,21 +163,55 @@ void submit_undo(Runtime& runtime, const ApplicationData& data, const Segments& 
                   .rank = runtime.owner(data[undo.factor])});
 }
 
+// z <- Q z or Q^T z. The first reflection is the first that goes to z in Q^T z.
+void submit_reflections(Runtime& runtime, const ApplicationData& data, const Segments& z,
+                        const Check& check, Factor by) {
+  const auto& blocks = data.application().data;
+  const std::size_t count = check.reflections.size();
+  for (std::size_t n = 0; n < count; ++n) {
+    const CheckReflection& one = check.reflections[by == Factor::q ? count - 1 - n : n];
+    std::vector<Operand> operands{R(data[one.v]), R(data[one.t])};
+    if (one.of != Reflectors::of_tile) {
+      operands.push_back(RW(z.from(blocks[one.above].block.first_row)));
+    }
+    operands.push_back(RW(z.from(blocks[one.v].block.first_row)));
+    runtime.submit({.codelet = &check_codelets(data.precision()).reflected,
+                    .operands = operands,
+                    .parameters = TileReflection{one.of, by},
+                    .rank = runtime.owner(data[one.v])});
+  }
+}
+
 }  // namespace
 
 Residual run_check(Runtime& runtime, const ApplicationData& data, const Check& check) {
   Vectors vectors(runtime, data.application().grid, check.inner);
+  const bool reflects = !check.reflections.empty();
   set_random_signs(vectors.x);  // no task uses it yet
+  if (reflects) set_random_signs(vectors.w);
   for (const CheckProduct& product : check.products) {
     submit_product(runtime, data, vectors, product);
   }
   for (const CheckUndo& undo : check.undone) submit_undo(runtime, data, vectors.z, undo);
+  if (reflects) {
+    submit_reflections(runtime, data, vectors.z, check, Factor::q);
+    submit_reflections(runtime, data, vectors.w, check, Factor::q);
+    submit_reflections(runtime, data, vectors.w, check, Factor::q_transposed);
+  }
   runtime.wait();
-  for (Segments* const vector : {&vectors.y, &vectors.z}) {
+  std::vector<Segments*> compared{&vectors.y, &vectors.z};
+  if (reflects) compared.insert(compared.end(), {&vectors.x, &vectors.w});
+  for (Segments* const vector : compared) {
     vector->collect();
     vector->release();
   }
-  return {relative_difference(vectors.y, vectors.z), check.tolerance};
+  double value = relative_difference(vectors.y, vectors.z);
+  if (reflects) {
+    const auto order = static_cast<double>(data.application().grid.size);
+    const double of_signs = distance(vectors.x, vectors.w) / std::sqrt(order);
+    if (of_signs > value || std::isnan(of_signs)) value = of_signs;
+  }
+  return {value, check.tolerance};
 }
 
 }  // namespace vicinal::linalg

@@ -9,7 +9,8 @@
 namespace vicinal::linalg {
 
 struct Residual {
-  // ||y - z||_2 / (||M||_F ||x||_2 / sqrt(N)) of a check with y = M x, N being the order of the result.
+  // ||y - z||_2 / (||M||_F ||x||_2 / sqrt(N)) of a check with y = M x, N being the order of the result; of reflections
+  // ||Q^T Q x - x||_2 / ||x||_2 if that is larger.
   double value = 0;
   double tolerance = 0;  // how large that of a right result may be
   // Also false for NaN.

@@ -148,10 +148,19 @@ void undone_kernel(KernelContext& context) {
 }
 
 template <typename T>
+void reflected_kernel(KernelContext& context) {
+  const auto [of, by] = context.parameter<TileReflection>();
+  auto* const below = of == Reflectors::of_tile ? nullptr : context.data<double>(3);
+  reflect(of, by, operand_block<T>(context, 0), operand_block<T>(context, 1),
+          context.data<double>(2), below);
+}
+
+template <typename T>
 const CheckCodelets& codelets() {
   static const CheckCodelets all{
       .stored = {.name = "check A x", .cpu = stored_kernel<T>},
       .generated = {.name = "check A x", .cpu = generated_kernel<T>},
+      .reflected = {.name = "check Q z", .cpu = reflected_kernel<T>},
       .undone = {.name = "check T z", .cpu = undone_kernel<T>},
   };
   return all;

@@ -14,6 +14,7 @@
 #include "linalg/opencl_kernels.hpp"
 #include "linalg/pivoting_kernels.hpp"
 #include "linalg/pivots.hpp"
+#include "linalg/qr_kernels.hpp"
 #include "linalg/tile_kernels.hpp"
 
 namespace vicinal::linalg {
@@ -65,6 +66,31 @@ void ssssm_kernel(KernelContext& context) {
 }
 
 template <typename T>
+void geqrt_kernel(KernelContext& context) {
+  const Block<T> v = operand_block<T>(context, 0);
+  const Block<T> a = operand_block<T>(context, 2);
+  geqrt(a, operand_block<T>(context, 1));
+  for (int j = 0; j < a.columns; ++j) std::copy_n(a.at(0, j), a.rows, v.at(0, j));
+}
+
+template <typename T>
+void ormqr_kernel(KernelContext& context) {
+  ormqr(operand_block<T>(context, 0), operand_block<T>(context, 1), operand_block<T>(context, 2));
+}
+
+template <typename T, Reflectors kOf>
+void tpqrt_kernel(KernelContext& context) {
+  tpqrt(kOf, operand_block<T>(context, 0), operand_block<T>(context, 2),
+        operand_block<T>(context, 1));
+}
+
+template <typename T, Reflectors kOf>
+void tpmqrt_kernel(KernelContext& context) {
+  tpmqrt(kOf, operand_block<T>(context, 0), operand_block<T>(context, 1),
+         operand_block<T>(context, 2), operand_block<T>(context, 3));
+}
+
+template <typename T>
 void cholesky_trsm_kernel(KernelContext& context) {
   trsm_right_lower_transposed(operand_block<T>(context, 0), operand_block<T>(context, 1));
 }
@@ -112,6 +138,12 @@ Codelet codelet_named(std::string_view name) {
       Code{"gessm", gessm_kernel<T>},
       Code{"tstrf", tstrf_kernel<T>},
       Code{"ssssm", ssssm_kernel<T>},
+      Code{"geqrt", geqrt_kernel<T>},
+      Code{"ormqr", ormqr_kernel<T>},
+      Code{"tsqrt", tpqrt_kernel<T, Reflectors::of_square>},
+      Code{"tsmqr", tpmqrt_kernel<T, Reflectors::of_square>},
+      Code{"ttqrt", tpqrt_kernel<T, Reflectors::of_two_triangles>},
+      Code{"ttmqr", tpmqrt_kernel<T, Reflectors::of_two_triangles>},
       Code{"gemm2d", gemm_kernel<T, Update::assign>},
       Code{"gemm3d.gemm", gemm_kernel<T, Update::add>},
   };

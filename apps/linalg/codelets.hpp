@@ -23,6 +23,11 @@ namespace vicinal::linalg {
 //             gessm   R L_kk, R p_k, RW A_kj   L_kk^-1 P_k A_kj
 //             tstrf   RW A_kk, W L_ik, W p_ik, RW A_ik            the factors of U_kk above A_ik
 //             ssssm   R A_ik, R L_ik, R p_ik, RW A_kj, RW A_ij    what tstrf has done, to A_kj above A_ij
+//   qr        geqrt   W V_ik, W T_ik, RW A_ik   R on and above the diagonal, reflectors below it; V_ik = A_ik
+//             ormqr   R V_ik, R T_ik, RW A_ij   Q^T A_ij, of geqrt
+//             tsqrt   RW A_kk, W T_ik, RW A_ik                  the triangle R of A_kk above A_ik: R', reflectors
+//             tsmqr   R A_ik, R T_ik, RW A_kj, RW A_ij          Q^T (A_kj above A_ij), of tsqrt
+//             ttqrt, ttmqr    the same of the triangle of A_pk above that of A_ik, of A_pj above A_ij
 //   gemm2d    gemm2d  R A_i, R B_j, W C_ij       A_i B_j
 //   gemm3d    gemm    R A_ik, R B_kj, RW C_ij    C_ij + A_ik B_kj
 // potrf and getrf throw TaskError, naming tile and row, if a pivot is not positive or 0. Throws

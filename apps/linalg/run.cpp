@@ -96,7 +96,7 @@ RunOutcome run(Runtime& runtime, const RunRequest& request, const PhaseObserver&
   if (request.check) {
     const TraceRegion checked = runtime.region("check");
     const Check check = application.check();
-    enter("check", check.products.size() + check.undone.size());
+    enter("check", check.products.size() + check.undone.size() + 3 * check.reflections.size());
     outcome.residual = run_check(runtime, data, check);
   }
   enter("write", 0);

@@ -110,6 +110,13 @@ BytesBound lu_loads(std::uint64_t order, Bytes element, LimitedMemory memory) {
                    element, memory, "loads of LU", kOlivry);
 }
 
+BytesBound qr_loads(std::uint64_t order, Bytes element, LimitedMemory memory) {
+  const auto n = static_cast<double>(order);
+  const double root = std::sqrt(elements_of(memory, element));
+  return larger_of({.leading = 2 * n * n * n / (3 * root), .compulsory = n * n}, element, memory,
+                   "loads of QR", kOlivry);
+}
+
 // In a segment of S loads at most 2 S data are at hand, x rows and 2 S - x columns: S^2 tasks.
 BytesBound grid_loads(std::uint64_t n, Bytes datum, LimitedMemory memory) {
   const double size = std::floor(elements_of(memory, datum));

@@ -12,6 +12,7 @@
 // C += A A^T, N x M N^2 M / (sqrt(2) sqrt(S))   Beaumont, Eyraud-Dubois, Verite, Langou, arXiv 2202.10217
 // Cholesky          N^3 / (3 sqrt(2) sqrt(S))   the same
 // LU                2 N^3 / (3 sqrt(S))         Olivry et al., arXiv 1911.06664
+// QR                2 N^3 / (3 sqrt(S))         as LU, see qr_loads
 #pragma once
 
 #include <cstdint>
@@ -51,6 +52,13 @@ BytesBound cholesky_loads(std::uint64_t n, Bytes element, LimitedMemory memory);
 
 // Of an n x n matrix, in place, without pivoting.
 BytesBound lu_loads(std::uint64_t n, Bytes element, LimitedMemory memory);
+
+// Of an n x n matrix, in place, by Householder reflectors. The value is the compulsory loads: the tasks on tiles decide
+// what more there must be (tiles.hpp). The leading term is LU's: reflector k meets the elements (i, j), i, j > k, of which LU
+// updates as many. One column after the other, as LAPACK's geqr2 has them, an "hourglass" of reductions and broadcasts demands
+// more (Eyraud-Dubois, Iooss, Langou, Rastello, arXiv 2404.16443), which no factorisation by tiles does: its reductions
+// end at a tile.
+BytesBound qr_loads(std::uint64_t n, Bytes element, LimitedMemory memory);
 
 // n x n tasks; task (i, j) reads row datum i and column datum j, all 2n of `datum` bytes. (A product
 // of which each task computes one tile of C, from a block row of A and a block column of B.)

@@ -153,7 +153,8 @@ double inner_seconds(const Border& border, const BorderQuestion& question) {
   double least = 0;
   for (std::size_t k = 0; k < question.types.size(); ++k) {
     const std::string& name = question.graph.kernels()[k].name;
-    if (question.types[k].count == 0 || name.find("gemm") == std::string::npos) continue;
+    const bool is_inner = name.find("gemm") != std::string::npos || name == "tsmqr";
+    if (question.types[k].count == 0 || !is_inner) continue;
     for (const double seconds : question.types[k].seconds) {
       if (seconds > 0 && (least == 0 || seconds < least)) least = seconds;
     }

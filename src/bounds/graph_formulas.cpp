@@ -54,6 +54,28 @@ Formula with_tiles(Formula formula, const TileWork& work, LimitedMemory memory) 
   return formula;
 }
 
+// Of QR by tiles of A. What tasks write first stands beside them and is not counted. No formula is known for the inner
+// tasks of binary trees.
+Formula qr_formula(const graph::Graph& graph, const graph::DenseShape& shape,
+                   LimitedMemory memory) {
+  const bool is_flat =
+      std::ranges::count(graph.kernels(), "tsmqr", &graph::Graph::Kernel::name) > 0;
+  const Bytes square = shape.element * (shape.tile * shape.tile);
+  const BytesBound loads = qr_loads(shape.tiles * shape.tile, shape.element, memory);
+  std::vector<bool> seen(graph.data().size(), false);
+  Bytes created;
+  for (const graph::Graph::Access& access : graph.accesses()) {
+    const graph::Graph::Datum& datum = graph.data()[access.datum];
+    const bool is_first = !seen[access.datum];
+    seen[access.datum] = true;
+    if (is_first && access.mode != AccessMode::W && !datum.home) created += datum.bytes;
+  }
+  const BytesBound matrix = less_created(loads, created, {});
+  if (!is_flat) return {matrix, {}, {}, {}};
+  return with_tiles({matrix, {}, square, created},
+                    tile_work(TileKernel::lu, shape.tiles, shape.tiles), memory);
+}
+
 }  // namespace
 
 Formula formula_of(const graph::Graph& graph, LimitedMemory memory) {
@@ -76,6 +98,7 @@ Formula formula_of(const graph::Graph& graph, LimitedMemory memory) {
     return with_tiles({less_created(loads, created, {}), {}, square, created},
                       tile_work(kernel, tiles, tiles), memory);
   }
+  if (name == "qr") return qr_formula(graph, dense->shape, memory);
   const AccessMode c = created.value > 0 ? AccessMode::W : AccessMode::RW;
   const std::uint64_t steps = k / tile;  // whole tiles
   if (name == "syrk") {

@@ -6,6 +6,7 @@
 //             (j, k): a triangle of the graph whose edges are the tiles below the diagonal (Kruskal and Katona).
 //   lu        u^(3/2) / 2. Tiles off the diagonal: l below it, r above, and (l + r) that are updated, so at most
 //             sqrt(l r (l + r)) tasks (Loomis and Whitney).
+//             QR by a flat tree is the same: tsmqr (i, j, k) works on (i, k), (k, j) and (i, j) as LU's product does.
 //   gemm      (u / 3)^(3/2), as a tiles of A, b of B and c of C serve sqrt(a b c) at most.
 //   syrk      sqrt(2) (u / 3)^(3/2): a tiles of A and c of C below the diagonal serve a sqrt(c / 2) (dense.cpp).
 //   grid      floor(u^2 / 4): rows times columns.

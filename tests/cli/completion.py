@@ -115,6 +115,7 @@ def test_bash(folder, commands):
     check("v100p" in offered("simulate", "--machine="), f"--machine=: {offered('simulate', '--machine=')}")
     check(offered("export", "run.vtrace", "--format", "g") == ["graph"], "--format g")
     check(offered("run", "--precision", "") == ["double", "float"], "--precision")
+    check(offered("run", "--panel-tree", "") == ["binary", "flat"], "--panel-tree")
     check(offered("completion", "") == ["bash", "fish", "zsh"], "shells")
     os.mkdir(os.path.join(folder, "a folder"))
     with open(os.path.join(folder, "a file"), "w", encoding="utf-8"):

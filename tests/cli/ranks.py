@@ -71,6 +71,9 @@ def test_applications(launcher):
         expect_right(launcher, ranks, "cholesky", *size(6))
     for application in ("lu", "lu-incpiv", "gemm2d", "gemm3d"):
         expect_right(launcher, 4, application, *size(4))
+    for tree in ("flat", "binary"):
+        for ranks in (1, 2, 4, 7):
+            expect_right(launcher, ranks, "qr", *size(6), "--panel-tree", tree)
     expect_right(launcher, 3, "cholesky", "--size", "300", "--tile", "64", "--precision", "float")
 
 
@@ -93,6 +96,10 @@ def test_memory(launcher, folder):
         for rank in one["ranks"]:
             check(rank["peak"] <= share // 4, f"{launcher}: {rank['peak']} bytes, with a limit of {share // 4}")
             check(rank["bytes_in"] > 0, f"{launcher}: nothing was loaded: {rank}")
+    # Of QR reflectors and their triangles lie beside the matrix: a quarter of the whole.
+    for tree, ranks, more in (("flat", 7, 1.2), ("binary", 2, 1.6)):
+        limit = int(tiles * tiles * BYTES * more) // ranks // 4
+        expect_right(launcher, ranks, "qr", *size(tiles), "--panel-tree", tree, "--memory", str(limit), "--disk", folder)
     check(os.listdir(folder) == [], f"{launcher}: left in the folder: {os.listdir(folder)}")
 
 

@@ -251,7 +251,7 @@ def test_applications(folder):
 
 def test_panels():
     # 4 potrf of 20 tasks and 6 that write zeroes each, and others that may be divided; 30 tasks of LU.
-    for name, least in (("cholesky", 20 + 4 * 26), ("lu-incpiv", 30)):
+    for name, least in (("cholesky", 20 + 4 * 26), ("lu-incpiv", 30), ("qr", 30)):
         result = run("run", name, *WHOLE, "--panel", "16", "--policy", "lws,dmdas", "--check", "--json", "-")
         check(result.returncode == 0, f"{name} --panel: {result.stderr}")
         report = json.loads(result.stdout)

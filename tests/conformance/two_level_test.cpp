@@ -1,4 +1,4 @@
-// Cholesky on two levels, and LU with incremental pivoting, under every policy: checked, in memory and in a part of it.
+// Cholesky on two levels, LU with incremental pivoting and QR, under every policy: checked, in memory and in a part of it.
 #if VICINAL_HAVE_BLAS
 
 #include <algorithm>
@@ -42,7 +42,10 @@ Application incremental(Precision precision, std::uint64_t tiles = 5, std::uint6
 }
 
 Application application(const std::string& name, Precision precision) {
-  return name == "cholesky" ? two_level(precision) : incremental(precision);
+  if (name == "cholesky") return two_level(precision);
+  if (name == "lu") return incremental(precision);
+  return application_of(graphs::dense_qr({.tiles = 5, .tile = 40, .precision = precision},
+                                         graphs::panel_tree_of(name), 12));
 }
 
 RunOutcome expect_right(Runtime& runtime, const Application& application,
@@ -100,13 +103,13 @@ std::string name_of_two_level(const ::testing::TestParamInfo<TwoLevelCase>& test
 
 INSTANTIATE_TEST_SUITE_P(
     EveryPolicy, TwoLevel,
-    ::testing::Combine(::testing::Values("cholesky", "lu"),
+    ::testing::Combine(::testing::Values("cholesky", "lu", "flat", "binary"),
                        ::testing::ValuesIn(testing::policy_names_of_each_way()),
                        ::testing::Values(Precision::f64)),
     name_of_two_level);
 // No policy sees the element type.
 INSTANTIATE_TEST_SUITE_P(OtherPrecision, TwoLevel,
-                         ::testing::Combine(::testing::Values("cholesky", "lu"),
+                         ::testing::Combine(::testing::Values("cholesky", "lu", "flat", "binary"),
                                             ::testing::Values("dmdas"),
                                             ::testing::Values(Precision::f32)),
                          name_of_two_level);

@@ -13,45 +13,14 @@
 
 #include <gtest/gtest.h>
 
-#include "linalg/generator.hpp"
 #include "linalg/openblas.hpp"
+#include "support/kernel_tile.hpp"
 
 namespace vicinal::linalg {
 namespace {
 
 template <typename T>
-class Tile {
- public:
-  Tile(int rows, int columns)
-      : rows_(rows), columns_(columns), values_(std::size_t(rows * columns)) {}
-  Tile(int rows, int columns, std::uint64_t seed) : Tile(rows, columns) {
-    const Generator generator = Generator::random(1, seed);
-    for (int j = 0; j < columns; ++j) {
-      for (int i = 0; i < rows; ++i) {
-        at(i, j) = static_cast<T>(generator.element(std::uint64_t(i), std::uint64_t(j)));
-      }
-    }
-  }
-  T& at(int i, int j) { return values_[std::size_t(i + j * rows_)]; }
-  Block<T> block() { return {values_.data(), rows_, columns_, rows_}; }
-  std::vector<double> column(int j) {
-    std::vector<double> of;
-    for (int i = 0; i < rows_; ++i) of.push_back(static_cast<double>(at(i, j)));
-    return of;
-  }
-  // Column j of the upper triangle.
-  std::vector<double> upper(int j) {
-    std::vector<double> of = column(j);
-    std::fill(of.begin() + j + 1, of.end(), 0.0);
-    return of;
-  }
-  std::vector<T>& values() { return values_; }
-
- private:
-  int rows_;
-  int columns_;
-  std::vector<T> values_;
-};
+using Tile = testing::KernelTile<T>;
 
 // A few hundred roundings of elements that grow by less than 100.
 template <typename T>
