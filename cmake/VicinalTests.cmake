@@ -27,7 +27,7 @@ endfunction()
 # All code of tests is compiled with the same flags, so that one precompiled header serves all tests.
 function(vicinal_test_code target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  target_link_libraries(${target} PRIVATE vicinal_apps GTest::gtest GTest::gmock)
+  target_link_libraries(${target} PRIVATE vicinal_apps vicinal_sparse GTest::gtest GTest::gmock)
   # Where tests find expected outputs and machine files: the root of the source tree. The library that stands in for CUDA
   # by its name alone: the programs look for it beside themselves, wherever the tests have been carried.
   target_compile_definitions(
