@@ -157,8 +157,7 @@ graph::Graph cg_graph(const CgSequence& sequence, std::uint64_t iterations) {
                     datum.name);
   }
   for (std::size_t k = 0; k < kCgKernelNames.size(); ++k) {
-    graph.add_kernel(
-        timed(kCgKernelNames[k], work_of(static_cast<CgKernel>(k), sequence)));
+    graph.add_kernel(timed(kCgKernelNames[k], work_of(static_cast<CgKernel>(k), sequence)));
   }
   const Number zero = graph.add_kernel(timed("zero", {0, 8}));
   const Number add = graph.add_kernel(timed("add", {1, 24}));
@@ -171,6 +170,19 @@ graph::Graph cg_graph(const CgSequence& sequence, std::uint64_t iterations) {
     });
   }
   return graph;
+}
+
+Bytes cg_loads(const CgSequence& sequence, std::uint64_t iterations, Bytes memory) {
+  if (iterations == 0) return {};
+  Bytes matrix;
+  Bytes vector;
+  for (const RowBlock& block : sequence.blocks()) {
+    matrix += block.bytes();
+    vector += block.vector_bytes();
+  }
+  const auto beyond = [&](Bytes bytes) { return bytes > memory ? bytes - memory : Bytes{}; };
+  return {(iterations - 1) * beyond({matrix.value + 3 * vector.value}).value +
+          beyond(matrix + vector).value};
 }
 
 graph::Graph cg(const CgShape& shape) {

@@ -23,6 +23,10 @@ struct GraphRequest {
   std::uint64_t panel = 0;  // cholesky: of two levels, 0: one; lu-incpiv: elements
   linalg::Precision precision = linalg::Precision::f32;
   bool as_run = false;  // as the application of that name submits it here, where that differs
+  // cg
+  std::string grid = "512x512";  // see graphs::parse_grid
+  std::uint64_t blocks = 16;
+  std::uint64_t iterations = 10;
   // bipartite, random; the seed also task_bench
   std::uint64_t tasks = 1000;
   std::uint64_t data = 100;  // bipartite

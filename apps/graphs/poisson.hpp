@@ -15,7 +15,8 @@ namespace vicinal::graphs {
 struct PoissonGrid {
   static constexpr std::uint64_t kMostPoints = 1ULL << 30;
 
-  std::array<std::uint64_t, 3> edges{1, 1, 1};  // points along each dimension; 1 of one that there is not
+  std::array<std::uint64_t, 3> edges{1, 1,
+                                     1};  // points along each dimension; 1 of one that there is not
   std::uint32_t dimensions = 2;
 
   std::uint64_t points() const { return edges[0] * edges[1] * edges[2]; }

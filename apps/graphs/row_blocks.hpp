@@ -17,9 +17,10 @@ namespace vicinal::graphs {
 struct RowBlock {
   std::uint64_t first = 0;  // row
   std::uint64_t rows = 0;
-  std::uint64_t inner = 0;                // entries in columns that are rows of the block, too
-  std::uint64_t outer = 0;                // the others
-  std::vector<std::uint32_t> neighbours;  // the blocks in whose rows these columns are, in rising order
+  std::uint64_t inner = 0;  // entries in columns that are rows of the block, too
+  std::uint64_t outer = 0;  // the others
+  std::vector<std::uint32_t>
+      neighbours;  // the blocks in whose rows these columns are, in rising order
 
   // What the numbers of 4 bytes hold.
   static constexpr std::uint64_t kMost = 0xffffffffU;

@@ -151,11 +151,11 @@ void Solver::fill() {
   for (std::size_t b = 0; b < blocks(); ++b) submit_product(b, &CgSequence::p);
   for (std::size_t b = 0; b < blocks(); ++b) {
     const std::uint32_t rank = sequence_.rank_of(b);
-    runtime_.submit({.codelet = &codelets.begin,
-                     .operands = {R(handles_[sequence_.q(b)]), W(right_[b]),
-                                  W(handles_[sequence_.r(b)]), W(handles_[sequence_.p(b)]),
-                                  W(handles_[sequence_.x(b)]),
-                                  Reduce(handles_[sequence_.rr(rank, 0)])}});
+    runtime_.submit(
+        {.codelet = &codelets.begin,
+         .operands = {R(handles_[sequence_.q(b)]), W(right_[b]), W(handles_[sequence_.r(b)]),
+                      W(handles_[sequence_.p(b)]), W(handles_[sequence_.x(b)]),
+                      Reduce(handles_[sequence_.rr(rank, 0)])}});
   }
   for (std::uint32_t rank = 0; rank < sequence_.ranks(); ++rank) zero(handles_[sequence_.pq(rank)]);
   submit_look(0);

@@ -45,7 +45,8 @@ struct CgRequest {
   bool check = false;
   bool names = false;  // of tasks: "spmv(3)"
 
-  static constexpr double kMargin = 0.9;  // rounding keeps b - A x from going down all the way with r
+  static constexpr double kMargin =
+      0.9;  // rounding keeps b - A x from going down all the way with r
   static constexpr std::uint64_t kBatch = 8;
 };
 

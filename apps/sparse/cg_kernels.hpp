@@ -36,8 +36,8 @@ struct CheckSums {
 
 struct CgCodelets {
   std::array<Codelet, graphs::kCgKernelNames.size()> iteration;  // by graphs::CgKernel
-  Codelet fill;     // W A_i; BlockSource
-  Codelet known;    // W x; KnownSolution
+  Codelet fill;                                                  // W A_i; BlockSource
+  Codelet known;                                                 // W x; KnownSolution
   Codelet begin;    // R q, W b, W r, W p, W x, reduces into rr: b, r and p are q = A x*, x is 0
   Codelet total;    // R a sum of each rank, W their sum
   Codelet compare;  // R b, R q, R x, reduces into CheckSums; KnownSolution; q is A x

@@ -135,7 +135,8 @@ double parse_value(Lines& lines) {
   if (word.starts_with('+')) word.remove_prefix(1);
   double value = 0;
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error == std::errc() && end == word.data() + word.size() && std::isfinite(value)) return value;
+  if (error == std::errc() && end == word.data() + word.size() && std::isfinite(value))
+    return value;
   lines.refuse(fmt::format("the value \"{}\" is no finite number", Lines::shown(word)));
 }
 
@@ -167,21 +168,20 @@ SparseMatrix parse_matrix_market(std::string_view text, std::string_view origin)
                   (header.is_symmetric ? 2 : 1));
   for (std::uint64_t e = 0; e < count; ++e) {
     if (!lines.next_of_data()) {
-      lines.refuse_all(
-          fmt::format("it ends after {} of {} entries: fetch it again", e, count));
+      lines.refuse_all(fmt::format("it ends after {} of {} entries: fetch it again", e, count));
     }
     const std::uint64_t row = parse_number(lines, "row", 1, rows) - 1;
     const std::uint64_t column = parse_number(lines, "column", 1, rows) - 1;
     const double value = header.has_values ? parse_value(lines) : 1;
     lines.require_end();
     if (header.is_symmetric && column > row) {
-      lines.refuse(fmt::format("row {}, column {} lies above the diagonal, and a symmetric file "
-                               "holds what is on and below it; write \"general\" in line 1 if it holds "
-                               "all",
-                               row + 1, column + 1));
+      lines.refuse(
+          fmt::format("row {}, column {} lies above the diagonal, and a symmetric file "
+                      "holds what is on and below it; write \"general\" in line 1 if it holds "
+                      "all",
+                      row + 1, column + 1));
     }
-    entries.push_back(
-        {static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(column), value});
+    entries.push_back({static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(column), value});
     if (header.is_symmetric && column != row) {
       entries.push_back(
           {static_cast<std::uint32_t>(column), static_cast<std::uint32_t>(row), value});

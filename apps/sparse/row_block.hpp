@@ -67,8 +67,7 @@ void store_block(const Matrix& matrix, const graphs::RowCut& cut, std::uint64_t 
                  std::byte* bytes) {
   std::vector<std::uint64_t> seen_by(cut.count(), cut.count());
   const graphs::RowBlock block = graphs::row_block(matrix, cut, b, seen_by);
-  const StoredBlock stored(
-      bytes, {block.rows, block.inner, block.outer, block.neighbours.size()});
+  const StoredBlock stored(bytes, {block.rows, block.inner, block.outer, block.neighbours.size()});
   std::memcpy(bytes, &stored.counts(), sizeof(StoredBlock::Counts));
   const auto slot_of = [&](std::uint64_t column) {
     const auto of = static_cast<std::uint32_t>(cut.block_of(column));
@@ -116,7 +115,8 @@ inline void multiply(const StoredBlock& block, std::span<const double* const> fr
   const double* const values = block.values();
   for (std::uint64_t row = 0; row < block.counts().rows; ++row) {
     double sum = 0;
-    for (std::uint32_t e = starts[row]; e < starts[row + 1]; ++e) sum += values[e] * own[columns[e]];
+    for (std::uint32_t e = starts[row]; e < starts[row + 1]; ++e)
+      sum += values[e] * own[columns[e]];
     to[row] = sum;
   }
   for (std::uint64_t s = 0; s < block.counts().neighbours; ++s) {

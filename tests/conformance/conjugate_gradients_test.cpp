@@ -45,9 +45,8 @@ PlainResult plain_loop(const Matrix& matrix, std::uint64_t rows, std::uint64_t i
   const auto times = [&](const Vector& from) {
     Vector to(rows);
     for (std::uint64_t row = 0; row < rows; ++row) {
-      matrix.visit_row(row, [&](std::uint64_t column, double value) {
-        to[row] += value * from[column];
-      });
+      matrix.visit_row(
+          row, [&](std::uint64_t column, double value) { to[row] += value * from[column]; });
     }
     return to;
   };
@@ -178,9 +177,8 @@ TEST(ConjugateGradientsOnRanks, ComeToWhatAPlainLoopComesTo) {
       each.workers = 1;
       return each;
     };
-    const auto outcomes = tests::run_on_ranks(world, options, [&](Runtime& runtime) {
-      expect_same(iterate(runtime, problem), plain);
-    });
+    const auto outcomes = tests::run_on_ranks(
+        world, options, [&](Runtime& runtime) { expect_same(iterate(runtime, problem), plain); });
     for (const tests::RankOutcome& outcome : outcomes) EXPECT_EQ(outcome.text(), "");
   }
 }

@@ -59,7 +59,8 @@ TEST(PoissonGrid, HasTheFivePointsOfTwoDimensions) {
 
 TEST(PoissonGrid, HasTheSevenPointsOfThree) {
   const graphs::PoissonGrid grid = parse_grid("3x3x3");
-  EXPECT_EQ(row_of(grid, 13), (Row{{4, -1}, {10, -1}, {12, -1}, {13, 6}, {14, -1}, {16, -1}, {22, -1}}));
+  EXPECT_EQ(row_of(grid, 13),
+            (Row{{4, -1}, {10, -1}, {12, -1}, {13, 6}, {14, -1}, {16, -1}, {22, -1}}));
   EXPECT_EQ(row_of(parse_grid("2x1x1"), 1), (Row{{0, -1}, {1, 6}}));
 }
 
@@ -186,15 +187,16 @@ TEST(MatrixMarket, HoldsTheLowerTriangleOfASymmetricMatrix) {
 
 TEST(MatrixMarket, HoldsAllOfAGeneralOne) {
   const SparseMatrix matrix = parse_matrix_market(
-      "%%MatrixMarket MATRIX Coordinate Integer General\n2 2 5\n1 1 2\n1 2 3\n2 1 3\n2 2 1\n2 2 6\n",
+      "%%MatrixMarket MATRIX Coordinate Integer General\n2 2 5\n1 1 2\n1 2 3\n2 1 3\n2 2 1\n2 2 "
+      "6\n",
       "m.mtx");
   EXPECT_EQ(row_of(matrix, 0), (Row{{0, 2}, {1, 3}}));
   EXPECT_EQ(row_of(matrix, 1), (Row{{0, 3}, {1, 7}}));  // 1 and 6 at one place
 }
 
 TEST(MatrixMarket, HoldsOnesOfAPattern) {
-  const SparseMatrix matrix =
-      parse_matrix_market("%%MatrixMarket matrix coordinate pattern symmetric\n2 2 2\n1 1\n2 2", "m");
+  const SparseMatrix matrix = parse_matrix_market(
+      "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 2\n1 1\n2 2", "m");
   EXPECT_EQ(row_of(matrix, 1), (Row{{1, 1}}));
 }
 
@@ -204,7 +206,8 @@ TEST(MatrixMarket, SaysWhatIsWrongInWhichLine) {
            {"3 3 4\n", "m.mtx: no Matrix Market file"},
            {"%%MatrixMarket vector coordinate real general\n", "line 1: the object \"vector\""},
            {"%%MatrixMarket matrix array real general\n", "line 1: the format \"array\""},
-           {"%%MatrixMarket matrix coordinate complex hermitian\n", "line 1: the field \"complex\""},
+           {"%%MatrixMarket matrix coordinate complex hermitian\n",
+            "line 1: the field \"complex\""},
            {"%%MatrixMarket matrix coordinate real skew-symmetric\n", "the symmetry \"skew"},
            {"%%MatrixMarket matrix coordinate real\n", "the symmetry \"\""},
            {file(""), "m.mtx: it ends before the line with rows"},
@@ -257,8 +260,7 @@ TEST(MatrixMarket, IsReadOrRefusedWhateverItHolds) {
 
 TEST(MatrixMarket, IsReadFromAFile) {
   const testing::TemporaryFolder folder;
-  EXPECT_THAT(refusal([&] { read_matrix_market(folder.file("none")); }),
-              HasSubstr("No such file"));
+  EXPECT_THAT(refusal([&] { read_matrix_market(folder.file("none")); }), HasSubstr("No such file"));
 }
 
 // --- the graph
