@@ -74,6 +74,20 @@ def test_applications(launcher):
     expect_right(launcher, 3, "cholesky", "--size", "300", "--tile", "64", "--precision", "float")
 
 
+# Conjugate gradients, in memory and in a quarter of it.
+def test_rows(launcher, folder):
+    grid = ["cg", "--grid", "96x80", "--blocks", "28"]
+    needed = 28 * 40 * 1024  # 274 rows or so: 5 pages of the matrix, 5 vectors of one page
+    for ranks in (1, 2, 4, 7):
+        expect_right(launcher, ranks, *grid)
+        limit = max(needed // ranks // 4, 64 * 1024)
+        report = expect_right(launcher, ranks, *grid, "--memory", str(limit), "--disk", folder)
+        for one in report["runs"]:
+            for rank in one["ranks"]:
+                check(rank["peak"] <= limit, f"{launcher}: {rank['peak']} bytes, with a limit of {limit}")
+    check(os.listdir(folder) == [], f"{launcher}: left in the folder: {os.listdir(folder)}")
+
+
 def test_bytes(launcher):
     for ranks, rows, columns in ((4, 2, 2), (6, 2, 3)):
         report = expect_right(launcher, ranks, "cholesky", *size(8), "--distribution", f"{rows}x{columns}")
@@ -143,7 +157,7 @@ def main():
         test_bytes(launcher)
         test_accelerators(launcher)
         test_policies(launcher)
-        for test in (test_memory, test_files, test_recordings, test_refusals):
+        for test in (test_memory, test_rows, test_files, test_recordings, test_refusals):
             with tempfile.TemporaryDirectory() as folder:
                 test(launcher, folder)
     alone = run("run", "cholesky", *size(3), "--distribution", "2x1")
