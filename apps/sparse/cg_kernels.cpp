@@ -142,11 +142,11 @@ void compare_kernel(KernelContext& k) {
   }
 }
 
-void zero_kernel(KernelContext& k) {
+void zero_numbers(KernelContext& k) {
   std::fill_n(k.data<double>(0), k.count<double>(0), 0.0);
 }
 
-void add_kernel(KernelContext& k) {
+void add_numbers(KernelContext& k) {
   for (std::size_t i = 0; i < k.count<double>(0); ++i) k.data<double>(0)[i] += k.data<double>(1)[i];
 }
 
@@ -159,8 +159,8 @@ CgCodelets make() {
                       .begin = {.name = "begin", .cpu = begin_kernel},
                       .total = {.name = "total", .cpu = total_kernel},
                       .compare = {.name = "compare", .cpu = compare_kernel},
-                      .zero = {.name = "zero", .cpu = zero_kernel},
-                      .add = {.name = "add", .cpu = add_kernel}};
+                      .zero = {.name = "zero", .cpu = zero_numbers},
+                      .add = {.name = "add", .cpu = add_numbers}};
   for (std::size_t i = 0; i < kKernels.size(); ++i) {
     codelets.iteration[i].name = graphs::kCgKernelNames[i];
     codelets.iteration[i].cpu = kKernels[i];
