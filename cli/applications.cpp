@@ -24,8 +24,6 @@ namespace {
 // "gemm". Beyond, their memory and time are saved.
 constexpr std::uint64_t kNamedTasks = 5000;
 
-constexpr std::uint64_t kPage = 4096;  // replicas are padded to pages
-
 // BLAS counts the rows of a block in 31 bits.
 constexpr std::uint64_t kLargestInner = (1ULL << 31) - 1;
 
@@ -45,10 +43,6 @@ void require_tasks(std::uint64_t tasks, const Options& options) {
                   tasks, reports::format_bytes(installed)));
 }
 
-Bytes padded(const TileShape& shape) {
-  return {(shape.layout().bytes().value + kPage - 1) / kPage * kPage};
-}
-
 void refuse(std::string_view option, const std::string& text, std::string_view why) {
   if (text.empty()) return;
   throw UsageError(fmt::format("{}: {}; leave the option away", option, why));
@@ -62,10 +56,10 @@ MemoryNeed memory_need(const linalg::RunRequest& request, const Ranks& ranks) {
   need.has_home = !request.places.output.empty();
   need.task_name = application.largest_task_name;
   need.smaller = "a smaller --tile";
-  for (const TileShape& shape : application.largest_task) need.task += padded(shape);
+  for (const TileShape& shape : application.largest_task) need.task += padded(shape.layout().bytes());
   Bytes largest;
   for (std::size_t d = 0; d < application.data.size(); ++d) {
-    const Bytes bytes = padded(application.shape(d));
+    const Bytes bytes = padded(application.shape(d).layout().bytes());
     largest = std::max(largest, bytes);
     const bool is_own =
         ranks.count() == 1 || application.owner(d, *request.places.distribution) == ranks.rank();

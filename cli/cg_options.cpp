@@ -21,12 +21,6 @@ namespace vicinal::cli {
 namespace {
 
 constexpr std::uint64_t kMostIterations = 1'000'000'000;
-constexpr std::uint64_t kPage = 4096;  // replicas are padded to pages
-
-Bytes padded(Bytes bytes) {
-  return {(bytes.value + kPage - 1) / kPage * kPage};
-}
-
 class CgJob : public Job {
  public:
   CgJob(sparse::CgProblem problem, std::string matrix, sparse::CgRequest request)

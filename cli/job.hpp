@@ -1,6 +1,7 @@
 // What `vicinal run` runs: an application with its data, its check and its bounds.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +15,11 @@
 #include "vicinal/statistics.hpp"
 
 namespace vicinal::cli {
+
+inline constexpr std::uint64_t kPage = 4096;  // replicas are padded to pages
+inline Bytes padded(Bytes bytes) {
+  return {(bytes.value + kPage - 1) / kPage * kPage};
+}
 
 // What a run asks of a limited memory, replicas padded as the runtime pads them.
 struct MemoryNeed {
