@@ -56,7 +56,8 @@ MemoryNeed memory_need(const linalg::RunRequest& request, const Ranks& ranks) {
   need.has_home = !request.places.output.empty();
   need.task_name = application.largest_task_name;
   need.smaller = "a smaller --tile";
-  for (const TileShape& shape : application.largest_task) need.task += padded(shape.layout().bytes());
+  for (const TileShape& shape : application.largest_task)
+    need.task += padded(shape.layout().bytes());
   Bytes largest;
   for (std::size_t d = 0; d < application.data.size(); ++d) {
     const Bytes bytes = padded(application.shape(d).layout().bytes());

@@ -61,7 +61,10 @@ class Lines {
     if (!more.empty()) refuse(fmt::format("\"{}\" is one word too many", shown(more)));
   }
   [[noreturn]] void refuse(std::string_view why) const {
-    throw UsageError(fmt::format("{}, line {}: {}", origin_, number_, why));
+    const bool is_cut = at_ > text_.size();
+    throw UsageError(fmt::format(
+        "{}, line {}: {}{}", origin_, number_, why,
+        is_cut ? "; the file ends in this line: if it is not whole, fetch it again" : ""));
   }
   [[noreturn]] void refuse_all(std::string_view why) const {
     throw UsageError(fmt::format("{}: {}", origin_, why));

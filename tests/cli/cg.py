@@ -29,14 +29,14 @@ def test_grids():
     for one in report["runs"]:
         check(one["verified"] is True and one["residual"] <= one["tolerance"] == 1e-8, f"verified: {one}")
         # Of 3 x 8 + 2 tasks in each iteration, and one for every eighth that looks at the residual.
-        check(one["tasks"] % (8 * 26 + 1) == 0 and one["flops"] > 0, f"tasks: {one}")
+        check(one["tasks"] % (8 * 26 + 1) == 0 and one["gflops"] > 0, f"tasks: {one}")
     for one in solve("--grid", "12x10x9", "--blocks", "5")["runs"]:
         check(one["verified"] is True, f"verified: {one}")
 
 
 def test_memory(folder):
     report = solve("--grid", "128x128", "--blocks", "16", "--policy", "lws,darts,dmdas",
-                   "--memory", "400KiB", "--disk", folder)
+                   "--memory", "400KiB", "--disk", folder, "--tolerance", "1e-3")
     for one in report["runs"]:
         check(one["verified"] is True, f"verified: {one}")
         check(one["nodes"]["ram"]["peak"] <= 400 * 1024, f"peak: {one['nodes']}")
