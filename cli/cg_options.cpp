@@ -59,8 +59,8 @@ MemoryNeed CgJob::memory_need(const Ranks& ranks) const {
     if (sequence.rank_of(b) != ranks.rank().value) continue;
     need.all += padded(block.bytes()) + Bytes{5 * vector.value};  // x, r, p, q and b
   }
-  // With a limit a sum has room for one private copy beside it: three of an iteration, and that of the check.
-  need.all += Bytes{(2 + 3 + 2) * kPage + 2 * kPage};
+  // Numbers and sums, each with a page; with a limit a sum has room for one private copy beside it.
+  need.all += Bytes{12 * kPage};
   return need;
 }
 

@@ -83,7 +83,7 @@ PlainResult plain_loop(const Matrix& matrix, std::uint64_t rows, std::uint64_t i
 constexpr std::uint64_t kIterations = 15;
 
 void expect_same(const CgOutcome& outcome, const PlainResult& plain) {
-  const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-10 * (a + b); };
+  const auto near = [](double a, double b) { return std::abs(a - b) <= 1e-10 * (a + b) + 1e-14; };
   EXPECT_EQ(outcome.iterations, kIterations);
   EXPECT_PRED2(near, outcome.recurrence, plain.recurrence);
   ASSERT_TRUE(outcome.check);
