@@ -116,15 +116,7 @@ reports::RunBounds CgJob::bounds(const MachineDescription& machine, bool /*on_co
   if (iterations_ == 0) return {};
   const graph::Graph graph = graphs::cg_graph(sequence, std::min(iterations_, few));
   const std::vector<std::array<double, kProcessorKinds>> unknown(graph.kernels().size());
-  reports::RunBounds bounds =
-      reports::bounds_of_filled(graph, machine, unknown, outcome.run.before);
-  const auto limit = machine.nodes[kRam.value].limit;
-  const bool all_in_ram = std::ranges::all_of(
-      machine.workers, [](const WorkerDescription& worker) { return worker.node == kRam; });
-  if (limit && all_in_ram) {
-    bounds.proved_in = graphs::cg_loads(sequence, iterations_, *limit);
-  }
-  return bounds;
+  return reports::bounds_of_filled(graph, machine, unknown, outcome.run.before);
 }
 
 }  // namespace

@@ -172,19 +172,6 @@ graph::Graph cg_graph(const CgSequence& sequence, std::uint64_t iterations) {
   return graph;
 }
 
-Bytes cg_loads(const CgSequence& sequence, std::uint64_t iterations, Bytes memory) {
-  if (iterations == 0) return {};
-  Bytes matrix;
-  Bytes vector;
-  for (const RowBlock& block : sequence.blocks()) {
-    matrix += block.bytes();
-    vector += block.vector_bytes();
-  }
-  const auto beyond = [&](Bytes bytes) { return bytes > memory ? bytes - memory : Bytes{}; };
-  return {(iterations - 1) * beyond({matrix.value + 3 * vector.value}).value +
-          beyond(matrix + vector).value};
-}
-
 graph::Graph cg(const CgShape& shape) {
   constexpr std::string_view kName = "cg";
   require_within(kName, "blocks", shape.blocks, 1, CgSequence::kMostBlocks);

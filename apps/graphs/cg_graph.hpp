@@ -101,11 +101,6 @@ class CgSequence {
   std::vector<Datum> data_;
 };
 
-// Bytes that any schedule loads into a memory of so many, in which all tasks run, if the data begin outside it or inside. When
-// alpha is computed all products of the iteration are done and none of the next one has begun: from one alpha to the next all
-// of A, x, r and p are read, of which the memory held so many at most; before the first one A and p are.
-Bytes cg_loads(const CgSequence& sequence, std::uint64_t iterations, Bytes memory);
-
 struct CgShape {
   PoissonGrid grid;
   std::uint64_t blocks = 16;

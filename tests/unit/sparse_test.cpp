@@ -1,5 +1,6 @@
 // Sparse matrices: files, generated ones, blocks of rows, and the graph of conjugate gradients.
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -9,6 +10,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "bounds/graph_bounds.hpp"
 #include "graph/combinations.hpp"
 #include "graph/sound.hpp"
 #include "graphs/cg_graph.hpp"
@@ -286,6 +288,26 @@ TEST(CgGraph, CountsOperations) {
   const graph::Graph graph = graphs::cg({.grid = parse_grid("4x4"), .blocks = 4, .iterations = 2});
   EXPECT_DOUBLE_EQ(graph.flops(), 2 * (2 * (16 + 48) + 10 * 16));
   EXPECT_EQ(graph.tasks().size(), 2U * (3 * 4 + 2));
+}
+
+// On one GPU: from one alpha to the next all of A, x, r and p are read, and before the first one A and p.
+TEST(CgGraph, LoadsAgainWhatDoesNotFit) {
+  const graphs::CgSequence sequence(graphs::row_blocks(parse_grid("50x40"), {2000, 5}));
+  MachineDescription machine;
+  machine.nodes = {{kRam, "ram", NodeKind::ram, {}},
+                   {NodeId{1}, "gpu", NodeKind::device, Bytes{40'000}}};
+  machine.links = {{kRam, NodeId{1}, {1e9}, Time{0}}, {NodeId{1}, kRam, {1e9}, Time{0}}};
+  machine.workers = {{WorkerId{0}, ProcessorKind::gpu, NodeId{1}}};
+  const graph::Graph graph = graphs::cg_graph(sequence, 3);
+  const std::vector<std::array<double, kProcessorKinds>> seconds(graph.kernels().size());
+  std::uint64_t matrix = 0;
+  for (const graphs::RowBlock& block : sequence.blocks()) matrix += block.bytes().value;
+  const std::uint64_t vector = 2000 * 8;
+  const std::uint64_t expected = matrix + vector + 2 * (matrix + 3 * vector - 40'000);
+  const bounds::GraphBounds bounds = bounds::graph_bounds(graph, machine, seconds);
+  EXPECT_GE(bounds.in().value.value, expected);
+  EXPECT_LE(bounds.in().value.value, expected + 200);  // the numbers
+  EXPECT_THAT(bounds.in().source, HasSubstr("between tasks"));
 }
 
 TEST(CgGraph, RefusesWhatIsOutOfRange) {
