@@ -22,9 +22,8 @@ struct LastUsers {
   std::vector<Number> tasks;
 };
 
-// By task, whether it follows all those that were visited before, when it is visited: in the order of submission, or the
-// other way round. It does if it is the only one that none visited so far follows: from any other a way leads to one that none
-// follows.
+// Tasks that follow all tasks visited before them, in the order of submission or the other way round. When such a task is
+// visited no other visited task is without a follower: from each of the others a way leads to a task without one.
 std::vector<bool> follow_all(const Graph& graph, bool backwards) {
   const std::size_t count = graph.tasks().size();
   std::vector<bool> result(count);

@@ -15,10 +15,9 @@ namespace vicinal::bounds {
 // alone. O(accesses).
 std::vector<bool> cuts_of(const graph::Graph& graph);
 
-// Bytes that every schedule brings inside, where all tasks run, if so much fits there. While a task that is a cut runs, no
-// other does. What the tasks behind it read up to the next one, unless they write it first, is either inside at that time,
-// which of all is no more than the room, or comes in before the next one. Up to the first one it is what tasks read that lies
-// outside at the start.
+// Bytes that every schedule brings inside, where all tasks run and `room` bytes fit. While a cut runs, no other task does. Data
+// that tasks read between two cuts, unless tasks between them write the data first, are inside at the first cut, as far as they
+// fit, or come in before the second one. Before the first cut all of these data that lie outside at the start come in.
 Bytes loads_between_cuts(const graph::Graph& graph, std::span<const DatumUse> data, Bytes room);
 
 }  // namespace vicinal::bounds
