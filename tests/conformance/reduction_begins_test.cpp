@@ -1,6 +1,7 @@
 // A task that reduces and becomes ready while it is still being submitted, by the end of the task before it.
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -34,25 +35,30 @@ INSTANTIATE_TEST_SUITE_P(Every, ReductionBegins,
 
 // The tasks before it are so short that they end while its accesses are being queued. It was then given its private copy
 // while the submitting thread still looked for what it reduces into: the thread sanitizer told of that, and a lock that
-// was never given back ended in a run that stood still.
+// was never given back ended in a run that stood still. Rounds are short, so that the submission is not far ahead.
 TEST_P(ReductionBegins, WhenAllOfItIsSubmitted) {
-  constexpr std::uint64_t kRounds = 1000;
-  std::uint64_t a = 0;
-  std::uint64_t b = 0;
+  constexpr std::uint64_t kRounds = 50;
+  constexpr std::size_t kData = 8;
+  std::vector<std::uint64_t> values(kData);
   std::uint64_t total = 0;
   Runtime runtime({.workers = 2, .policy = GetParam(), .models = "none"});
-  const Handle left = runtime.register_buffer(&a, Bytes{sizeof a}, "left");
-  const Handle right = runtime.register_buffer(&b, Bytes{sizeof b}, "right");
+  std::vector<Handle> data;
+  for (std::uint64_t& value : values) {
+    data.push_back(runtime.register_buffer(&value, Bytes{sizeof value}, "value"));
+  }
   const Handle sum = runtime.register_buffer(&total, Bytes{sizeof total}, "sum");
   runtime.set_reduction(sum, {.neutral = &kZero, .combine = &kAdd});
   for (std::uint64_t round = 0; round < kRounds; ++round) {
-    runtime.submit({.codelet = &kCount, .operands = {RW(left)}});
-    runtime.submit({.codelet = &kCount, .operands = {RW(right)}});
-    runtime.submit({.codelet = &kAddBoth, .operands = {R(left), R(right), Reduce(sum)}});
+    for (const Handle value : data) runtime.submit({.codelet = &kCount, .operands = {RW(value)}});
+    for (std::size_t d = 0; d < kData; ++d) {
+      runtime.submit(
+          {.codelet = &kAddBoth, .operands = {R(data[d]), R(data[(d + 1) % kData]), Reduce(sum)}});
+    }
+    runtime.wait();
   }
   runtime.unregister(sum);
-  runtime.wait();
-  EXPECT_EQ(total, kRounds * (kRounds + 1));  // 2 + 4 + ... + 2 kRounds
+  for (const Handle value : data) runtime.unregister(value);
+  EXPECT_EQ(total, kData * kRounds * (kRounds + 1));  // of each pair 2 + 4 + ... + 2 kRounds
 }
 
 }  // namespace
