@@ -3,10 +3,12 @@
 #include "applications.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "dense_job.hpp"
 #include "graphs/linalg_graphs.hpp"
 #include "linalg/cholesky.hpp"
 #include "linalg/tile_file.hpp"
@@ -21,8 +23,6 @@ namespace {
 // Graphs of at most so many tasks get a name per task: messages say "gemm(3,1,0)" rather than
 // "gemm". Beyond, their memory and time are saved.
 constexpr std::uint64_t kNamedTasks = 5000;
-
-constexpr std::uint64_t kPage = 4096;  // replicas are padded to pages
 
 // BLAS counts the rows of a block in 31 bits.
 constexpr std::uint64_t kLargestInner = (1ULL << 31) - 1;
@@ -43,10 +43,6 @@ void require_tasks(std::uint64_t tasks, const Options& options) {
                   tasks, reports::format_bytes(installed)));
 }
 
-Bytes padded(const TileShape& shape) {
-  return {(shape.layout().bytes().value + kPage - 1) / kPage * kPage};
-}
-
 void refuse(std::string_view option, const std::string& text, std::string_view why) {
   if (text.empty()) return;
   throw UsageError(fmt::format("{}: {}; leave the option away", option, why));
@@ -58,10 +54,13 @@ MemoryNeed memory_need(const linalg::RunRequest& request, const Ranks& ranks) {
   const linalg::Application& application = *request.application;
   MemoryNeed need;
   need.has_home = !request.places.output.empty();
-  for (const TileShape& shape : application.largest_task) need.task += padded(shape);
+  need.task_name = application.largest_task_name;
+  need.smaller = "a smaller --tile";
+  for (const TileShape& shape : application.largest_task)
+    need.task += padded(shape.layout().bytes());
   Bytes largest;
   for (std::size_t d = 0; d < application.data.size(); ++d) {
-    const Bytes bytes = padded(application.shape(d));
+    const Bytes bytes = padded(application.shape(d).layout().bytes());
     largest = std::max(largest, bytes);
     const bool is_own =
         ranks.count() == 1 || application.owner(d, *request.places.distribution) == ranks.rank();
@@ -99,7 +98,8 @@ reports::Facts parameters(const linalg::RunRequest& request) {
 }
 
 ApplicationOptions::ApplicationOptions(CLI::App& command)
-    : shape_(command, {"cholesky", "lu", "lu-incpiv", "qr", "gemm2d", "gemm3d"}) {
+    : shape_(command, {"cholesky", "lu", "lu-incpiv", "qr", "gemm2d", "gemm3d", "cg"}),
+      cg_(command) {
   command.add_option("--inner", inner_, "gemm2d, gemm3d: columns of A, in elements.")
       ->type_name("INTEGER [gemm2d: 4 tiles, gemm3d: as --size]");
   command
@@ -111,13 +111,40 @@ ApplicationOptions::ApplicationOptions(CLI::App& command)
       .add_option("--panel-tree", panel_tree_,
                   "qr, the tree that reduces a column of tiles to a triangle: flat or binary.")
       ->type_name("TEXT [flat]");
-  command.add_option("--matrix", matrix_, "cholesky: tile file to read the matrix from.")
+  command
+      .add_option(
+          "--matrix", matrix_,
+          "File to read the matrix from. cholesky: a tile file; cg: a symmetric matrix in the "
+          "format of Matrix Market.")
       ->type_name("FILE");
   command.add_option("-o,--output", output_, "cholesky: tile file to leave the factor in.")
       ->type_name("FILE");
   command.add_flag("--check", check_, "Check the result: exit status 1 if it is wrong.");
-  command.add_option("--priorities", priorities_, "bottom-level or none.")
-      ->type_name("TEXT [bottom-level]");
+  priorities_option_ = command.add_option("--priorities", priorities_, "bottom-level or none.")
+                           ->type_name("TEXT [bottom-level]");
+}
+
+std::unique_ptr<Job> ApplicationOptions::job(const Options& options,
+                                             const DistributionOption& distribution,
+                                             std::uint32_t ranks) const {
+  if (name() == "cg") return cg(options, distribution);
+  cg_.refuse(name());
+  auto dense = std::make_unique<linalg::Application>(application(options));
+  linalg::RunRequest asked = request(*dense, options);
+  asked.places.distribution = distribution.parse(ranks, dense->triangle);
+  return dense_job(std::move(dense), std::move(asked));
+}
+
+std::unique_ptr<Job> ApplicationOptions::cg(const Options& options,
+                                            const DistributionOption& distribution) const {
+  constexpr std::string_view kWhy = "cg has blocks of rows of a sparse matrix, see --blocks";
+  shape_.refuse(kWhy);
+  refuse("--distribution", distribution.given(), kWhy);
+  refuse("--inner", inner_, kWhy);
+  refuse("--panel", panel_, kWhy);
+  refuse("--output", output_, "cg forgets its result, only cholesky writes a file");
+  if (priorities_option_->count() > 0) refuse("--priorities", priorities_, "cg has none");
+  return cg_.job(matrix_, check_, options);
 }
 
 linalg::Application ApplicationOptions::application(const Options& options) const {
@@ -154,7 +181,8 @@ linalg::Application ApplicationOptions::of_graph(const Options& options) const {
     refuse("--panel", panel_, name() + " has no panels, only cholesky, lu-incpiv and qr have some");
   }
   if (!is_qr) refuse("--panel-tree", panel_tree_, name() + " has no such tree, only qr has one");
-  const std::string generates = name() + " generates what it works on, only cholesky reads a file";
+  const std::string generates =
+      name() + " generates what it works on, only cholesky and cg read a file";
   refuse("--matrix", matrix_, generates);
   refuse("--output", output_, name() + " forgets its result, only cholesky writes a file");
   if (name() == "lu" || name() == "lu-incpiv" || is_qr) {

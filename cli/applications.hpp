@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
+#include "cg_options.hpp"
+#include "distribution_option.hpp"
+#include "job.hpp"
 #include "linalg/run.hpp"
 #include "matrix_options.hpp"
 #include "reports/report.hpp"
@@ -13,12 +17,6 @@
 
 namespace vicinal::cli {
 
-// What a run asks of a limited memory, replicas padded as the runtime pads them.
-struct MemoryNeed {
-  Bytes task;  // the largest task, and on several ranks what comes from another meanwhile
-  Bytes all;   // all data that the rank owns
-  bool has_home = false;  // what does not fit has a file to go to
-};
 MemoryNeed memory_need(const linalg::RunRequest& request, const Ranks& ranks);
 
 // What a report says of the application and its options.
@@ -35,11 +33,14 @@ class ApplicationOptions {
   const std::string& name() const { return shape_.application(); }
   const std::string& matrix() const { return matrix_; }
   const std::string& output() const { return output_; }
-  // Both throw UsageError that names the option, also one that the application does not have.
-  linalg::Application application(const Options& options) const;
-  linalg::RunRequest request(const linalg::Application& application, const Options& options) const;
+  // Throws UsageError that names the option, also one that the application does not have.
+  std::unique_ptr<Job> job(const Options& options, const DistributionOption& distribution,
+                           std::uint32_t ranks) const;
 
  private:
+  std::unique_ptr<Job> cg(const Options& options, const DistributionOption& distribution) const;
+  linalg::Application application(const Options& options) const;
+  linalg::RunRequest request(const linalg::Application& application, const Options& options) const;
   linalg::Application cholesky(const Options& options) const;
   linalg::Application of_graph(const Options& options) const;
   std::uint64_t inner() const;
@@ -47,12 +48,14 @@ class ApplicationOptions {
   bool priorities() const;
 
   MatrixOptions shape_;
+  CgOptions cg_;
   std::string matrix_;
   std::string output_;
   std::string inner_;
   std::string panel_;
   std::string panel_tree_;
   std::string priorities_ = "bottom-level";
+  CLI::Option* priorities_option_ = nullptr;
   bool check_ = false;
 };
 

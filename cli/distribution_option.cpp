@@ -30,12 +30,14 @@ std::optional<BlockCyclic2D> parse_grid(std::string_view text) {
 }  // namespace
 
 DistributionOption::DistributionOption(CLI::App& command) {
-  command
-      .add_option("--distribution", text_,
-                  "Which rank has which tiles, on several: auto; 2dbc, 2D block-cyclic on the grid "
-                  "nearest to a square, or on that of P rows and Q columns, as 2x4; sbc, symmetric "
-                  "block-cyclic; g2dbc, generalized 2D block-cyclic.")
-      ->type_name("TEXT [auto]");
+  option_ =
+      command
+          .add_option(
+              "--distribution", text_,
+              "Which rank has which tiles, on several: auto; 2dbc, 2D block-cyclic on the grid "
+              "nearest to a square, or on that of P rows and Q columns, as 2x4; sbc, symmetric "
+              "block-cyclic; g2dbc, generalized 2D block-cyclic.")
+          ->type_name("TEXT [auto]");
 }
 
 Distribution DistributionOption::parse(std::uint32_t ranks, Triangle triangle) const {

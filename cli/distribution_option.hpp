@@ -19,8 +19,11 @@ class DistributionOption {
 
   // Of the tiles of a result. Throws UsageError that begins with the option's name.
   Distribution parse(std::uint32_t ranks, Triangle triangle) const;
+  // As it was given; empty: it was not.
+  std::string given() const { return option_->count() > 0 ? text_ : std::string(); }
 
  private:
+  CLI::Option* option_ = nullptr;
   std::string text_ = "auto";
 };
 

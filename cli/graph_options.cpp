@@ -80,6 +80,9 @@ GraphOptions::GraphOptions(CLI::App& command) : command_(command.get_name()) {
   add("--panel-tree", panel_tree_, "TEXT",
       "qr, the tree that reduces a column of tiles to a triangle: flat or binary.");
   add("--precision", precision_, "TEXT", "Matrices: double or float.");
+  add("--grid", grid_, "TEXT", "cg: points along the edges, in two dimensions or three.");
+  add("--blocks", blocks_, "INTEGER", "cg: blocks of rows that the matrix is cut into.");
+  add("--iterations", iterations_, "INTEGER", "cg: how many.");
   add("--tasks", tasks_, "INTEGER", "bipartite, random: how many.");
   add("--data", data_, "INTEGER", "bipartite: how many.");
   add("--degree", degree_, "INTEGER", "bipartite: data that each task reads.");
@@ -152,28 +155,30 @@ graph::Graph GraphOptions::graph(std::uint64_t seed, bool as_run) const {
   if (!file_.empty()) {
     graph = graphfiles::read_graph(file_);
   } else {
-    graph =
-        graphs::make_graph({.application = application_,
-                            .tiles = reports::parse_count("--tiles", tiles_, 1, kMost),
-                            .tile = reports::parse_count("--tile", tile_, 1, kMost),
-                            .inner = reports::parse_count("--inner", inner_, 0, kMost),
-                            .panel = reports::parse_count("--panel", panel_, 0, kMost),
-                            .panel_tree = panel_tree_,
-                            .precision = precision_of(precision_),
-                            .as_run = as_run,
-                            .tasks = reports::parse_count("--tasks", tasks_, 1, kMost),
-                            .data = reports::parse_count("--data", data_, 1, kMost),
-                            .degree = reports::parse_count("--degree", degree_, 1, kMost),
-                            .seed = seed,
-                            .width = reports::parse_count("--width", width_, 1, kMost),
-                            .steps = reports::parse_count("--steps", steps_, 1, kMost),
-                            .pattern = pattern_,
-                            .imbalance = reports::parse_real("--imbalance", imbalance_, 0),
-                            .radix = given_count("--radix", radix_),
-                            .period = given_count("--period", period_),
-                            .fraction = given_real("--fraction", fraction_),
-                            .bytes = reports::parse_bytes("--bytes", bytes_),
-                            .seconds = reports::parse_real("--task-seconds", task_seconds_, 0)});
+    graph = graphs::make_graph(
+        {.application = application_,
+         .tiles = reports::parse_count("--tiles", tiles_, 1, kMost),
+         .tile = reports::parse_count("--tile", tile_, 1, kMost),
+         .inner = reports::parse_count("--inner", inner_, 0, kMost),
+         .panel = reports::parse_count("--panel", panel_, 0, kMost),
+         .precision = precision_of(precision_),
+         .as_run = as_run,
+         .grid = grid_,
+         .blocks = reports::parse_count("--blocks", blocks_, 1, kMost),
+         .iterations = reports::parse_count("--iterations", iterations_, 1, kMost),
+         .tasks = reports::parse_count("--tasks", tasks_, 1, kMost),
+         .data = reports::parse_count("--data", data_, 1, kMost),
+         .degree = reports::parse_count("--degree", degree_, 1, kMost),
+         .seed = seed,
+         .width = reports::parse_count("--width", width_, 1, kMost),
+         .steps = reports::parse_count("--steps", steps_, 1, kMost),
+         .pattern = pattern_,
+         .imbalance = reports::parse_real("--imbalance", imbalance_, 0),
+         .radix = given_count("--radix", radix_),
+         .period = given_count("--period", period_),
+         .fraction = given_real("--fraction", fraction_),
+         .bytes = reports::parse_bytes("--bytes", bytes_),
+         .seconds = reports::parse_real("--task-seconds", task_seconds_, 0)});
   }
   set_priorities(graph, priorities_);
   if (graph.application().name.empty()) graph.application().name = "graph";
@@ -194,6 +199,11 @@ reports::Facts GraphOptions::facts(const graph::Graph& graph) const {
   }
   if (!graph.application().precision.empty())
     facts.emplace_back("precision", graph.application().precision);
+  if (application_ == "cg") {
+    facts.emplace_back("grid", grid_);
+    facts.emplace_back("blocks", blocks_);
+    facts.emplace_back("iterations", iterations_);
+  }
   if (application_ == "task_bench") facts.emplace_back("pattern", pattern_);
   if (panel_ != "0") facts.emplace_back("panel", panel_);
   if (application_ == "qr") facts.emplace_back("panel_tree", panel_tree_);

@@ -59,6 +59,9 @@ class GraphOptions {
   std::string panel_ = "0";
   std::string panel_tree_ = "flat";
   std::string precision_ = "double";
+  std::string grid_ = "512x512";
+  std::string blocks_ = "16";
+  std::string iterations_ = "10";
   std::string tasks_ = "1000";
   std::string data_ = "100";
   std::string degree_ = "2";

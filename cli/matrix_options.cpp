@@ -77,6 +77,13 @@ const std::string& MatrixOptions::application() const {
                                near.empty() ? "; there are " + known() : near));
 }
 
+void MatrixOptions::refuse(std::string_view why) const {
+  for (const CLI::Option* const option : {size_option_, tile_option_, precision_option_}) {
+    if (option->count() == 0) continue;
+    throw UsageError(fmt::format("{}: {}; leave the option away", option->get_name(), why));
+  }
+}
+
 linalg::TileGrid MatrixOptions::parse(const std::optional<linalg::TileGrid>& file) const {
   application();
   linalg::TileGrid grid{.size = reports::parse_count("--size", size_, 1, kLargestSize),

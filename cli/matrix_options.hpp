@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -27,6 +28,8 @@ class MatrixOptions {
   // Throws UsageError that names the option. What was not given is taken from `file`, the shape of
   // a matrix in a file; what was given must not differ from it.
   linalg::TileGrid parse(const std::optional<linalg::TileGrid>& file = {}) const;
+  // Throws UsageError if --size, --tile or --precision was given: this application has none of them, and the reason.
+  void refuse(std::string_view why) const;
 
  private:
   std::string command_;  // "run"

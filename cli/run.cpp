@@ -17,15 +17,15 @@
 #include <cstdlib>
 #include <exception>
 #include <optional>
-#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "applications.hpp"
 #include "distribution_option.hpp"
+#include "job.hpp"
 #include "linalg/gather.hpp"
-#include "linalg/kernel_times.hpp"
-#include "linalg/run.hpp"
-#include "linalg/tile_kernels.hpp"
 #include "output_file.hpp"
 #include "reports/notes.hpp"
 #include "reports/report.hpp"
@@ -52,8 +52,7 @@ struct RunArguments {
 struct Plan {
   Ranks ranks;       // which all do it
   std::string name;  // of the application
-  std::unique_ptr<linalg::Application> application;
-  linalg::RunRequest request;
+  std::unique_ptr<Job> job;
   Options options;
   reports::Facts asked;  // options of the runtime that are not as usual
   std::vector<std::string> policies;
@@ -65,10 +64,9 @@ struct Plan {
 // The runtime refuses too what can never fit, task by task; here the remedy can be named in the
 // words of the command line.
 void require_room(const Plan& plan) {
-  const linalg::Application& application = *plan.application;
   const Options& options = plan.options;
   const bool is_alone = plan.ranks.count() == 1;
-  const MemoryNeed need = memory_need(plan.request, plan.ranks);
+  const MemoryNeed need = plan.job->memory_need(plan.ranks);
   const Bytes installed{installed_memory().value / plan.ranks.on_this_host()};
   if (!options.memory && need.all > installed) {
     throw UsageError(fmt::format(
@@ -80,15 +78,14 @@ void require_room(const Plan& plan) {
   if (!options.memory) return;
   if (*options.memory < need.task) {
     throw UsageError(fmt::format(
-        "--memory: {} is less than one task needs: {}{} are {}; use --memory {} or more, or a "
-        "smaller --tile",
-        reports::format_bytes(*options.memory), application.largest_task_name,
-        is_alone ? "" : ", with a tile from another rank,", reports::format_bytes(need.task),
-        need.task.value));
+        "--memory: {} is less than one task needs: {}{} are {}; use --memory {} or more, or {}",
+        reports::format_bytes(*options.memory), need.task_name,
+        is_alone ? "" : ", with data from another rank,", reports::format_bytes(need.task),
+        need.task.value, need.smaller));
   }
   if (!is_alone && options.disk.empty()) {
     throw UsageError(
-        "--memory: tiles of other ranks come beside a rank's own: name a folder for what does not "
+        "--memory: data of other ranks come beside a rank's own: name a folder for what does not "
         "fit, --disk DIR");
   }
   if (need.all > *options.memory && options.disk.empty() && !need.has_home) {
@@ -146,10 +143,7 @@ Plan make_plan(const RunArguments& arguments) {
   require_files(files, plan.ranks);
   plan.asked = arguments.runtime.changed(plan.options);
   plan.name = application.name();
-  plan.application = std::make_unique<linalg::Application>(application.application(plan.options));
-  plan.request = application.request(*plan.application, plan.options);
-  plan.request.places.distribution =
-      arguments.distribution.parse(plan.ranks.count(), plan.application->triangle);
+  plan.job = application.job(plan.options, arguments.distribution, plan.ranks.count());
   plan.files = arguments.files;
   plan.files.recordings = recordings(plan.options, plan.policies, plan.ranks);
   plan.verbose = arguments.verbose;
@@ -168,17 +162,16 @@ MachineDescription machine_of_all(MachineDescription machine, const reports::Run
 
 // One policy, in a runtime of its own.
 reports::RunRecord run_policy(const Plan& plan, const std::string& policy,
-                              std::span<const double> kernel_seconds, const reports::Report& report,
-                              Signals& signals) {
+                              const reports::Report& report, Signals& signals) {
   Runtime runtime(with_policy(plan.options, policy, plan.policies.size()), plan.ranks);
   reports::note_run(runtime, report);
   const Signals::Watch watch(signals, runtime);
   std::optional<Progress> progress;
   if (plan.ranks.rank() == RankId{0}) progress.emplace(runtime.progress({.label = policy}));
-  const linalg::RunOutcome outcome =
-      linalg::run(runtime, plan.request, [&](std::string_view phase, std::uint64_t tasks) {
-        if (progress) progress->phase(phase, tasks);
-      });
+  const JobOutcome job = plan.job->run(runtime, [&](std::string_view phase, std::uint64_t tasks) {
+    if (progress) progress->phase(phase, tasks);
+  });
+  const linalg::RunOutcome& outcome = job.run;
   reports::RunRecord record =
       reports::make_record(policy, runtime.machine(), outcome.before, outcome.after);
   // The limit holds in all of the run, so the peak of all of it is shown, the check included.
@@ -189,13 +182,10 @@ reports::RunRecord run_policy(const Plan& plan, const std::string& policy,
     const auto own = reports::rank_record(record, outcome.before, outcome.after);
     reports::join_ranks(record, linalg::gather(runtime, own));
   }
-  record.flops = plan.application->flops;
-  // Kernels are timed on a core: of a run in which other processors take part no bound on time is known.
-  const std::vector<double> unknown(kernel_seconds.size());
+  record.flops = job.flops;
   const bool on_cores = std::ranges::all_of(
       runtime.machine().workers, [](const auto& worker) { return runs_on_host(worker.kind); });
-  record.bounds = plan.application->bounds(machine_of_all(runtime.machine(), record),
-                                           on_cores ? kernel_seconds : unknown, outcome.before);
+  record.bounds = plan.job->bounds(machine_of_all(runtime.machine(), record), on_cores, job);
   if (outcome.residual) {
     record.verified = outcome.residual->passed();
     record.residual = outcome.residual->value;
@@ -207,11 +197,11 @@ reports::RunRecord run_policy(const Plan& plan, const std::string& policy,
 }
 
 reports::Facts machine_of(const Plan& plan) {
-  reports::Facts facts{{"vicinal", std::string(version())},
-                       {"blas", linalg::kernels_description()}};
+  reports::Facts facts{{"vicinal", std::string(version())}};
+  for (auto& fact : plan.job->kernels()) facts.push_back(std::move(fact));
   if (plan.ranks.count() > 1) {
     facts.emplace_back("ranks", std::uint64_t{plan.ranks.count()});
-    facts.emplace_back("distribution", plan.request.places.distribution->name());
+    facts.emplace_back("distribution", plan.job->distribution());
   }
   if (plan.options.memory) facts.emplace_back("memory", *plan.options.memory);
   if (!plan.options.disk.empty()) facts.emplace_back("disk", plan.options.disk);
@@ -230,12 +220,10 @@ reports::Facts machine_of(const Plan& plan) {
 
 int run_all(const Plan& plan, Session& session) {
   const bool is_first = plan.ranks.rank() == RankId{0};
-  const std::vector<double> kernel_seconds =
-      is_first ? linalg::measure_kernels(*plan.application)
-               : std::vector<double>(plan.application->kernels.size());
+  if (is_first) plan.job->measure();
   reports::Report report{.command = session.command,
                          .application = plan.name,
-                         .parameters = parameters(plan.request),
+                         .parameters = plan.job->parameters(),
                          .machine = machine_of(plan),
                          .runs = {}};
   for (const auto& asked : plan.asked) {
@@ -248,8 +236,8 @@ int run_all(const Plan& plan, Session& session) {
   ReportOutput output(session, report, plan.files, plan.verbose, plan.policies.size());
   if (!is_first) output.leave_it_to_another(fmt::format("rank {}", plan.ranks.rank().value));
   for (const std::string& policy : plan.policies) {
-    const bool ended_well = output.add(
-        policy, [&] { return run_policy(plan, policy, kernel_seconds, report, session.signals); });
+    const bool ended_well =
+        output.add(policy, [&] { return run_policy(plan, policy, report, session.signals); });
     if (!ended_well && plan.ranks.count() > 1) break;  // another rank may be gone
   }
   return output.finish();

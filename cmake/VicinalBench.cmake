@@ -23,7 +23,7 @@ endfunction()
 
 file(GLOB bench_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
 foreach(source IN LISTS bench_sources)
-  vicinal_add_bench("${source}" vicinal_apps)
+  vicinal_add_bench("${source}" vicinal_apps vicinal_sparse)
 endforeach()
 
 # bench/mpi/*.cpp measures what the library adds to MPI: a program for each that was found.

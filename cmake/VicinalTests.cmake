@@ -27,7 +27,7 @@ endfunction()
 # All code of tests is compiled with the same flags, so that one precompiled header serves all tests.
 function(vicinal_test_code target)
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  target_link_libraries(${target} PRIVATE vicinal_apps GTest::gtest GTest::gmock)
+  target_link_libraries(${target} PRIVATE vicinal_apps vicinal_sparse GTest::gtest GTest::gmock)
   # Where tests find expected outputs and machine files: the root of the source tree. The library that stands in for CUDA
   # by its name alone: the programs look for it beside themselves, wherever the tests have been carried.
   target_compile_definitions(
@@ -394,7 +394,7 @@ if(TARGET vicinal_cli AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_dependencies(vicinal_tests vicinal_cuda_stand_in vicinal_pages)
   find_package(Python3 COMPONENTS Interpreter QUIET)
   if(Python3_FOUND)
-    foreach(script against_real answers bad_input completion explain export export_graph export_sqlite files
+    foreach(script against_real answers bad_input cg completion explain export export_graph export_sqlite files
             graph_files hostile load modes no_room own_files rank_recordings recordings report_page reports
             reproduce signals sweep verdicts)
       add_test(NAME cli/${script} COMMAND "${Python3_EXECUTABLE}" -B

@@ -7,7 +7,9 @@
 
 #include "base/text.hpp"
 #include "graph/sound.hpp"
+#include "graphs/cg_graph.hpp"
 #include "graphs/linalg_graphs.hpp"
+#include "graphs/poisson.hpp"
 #include "graphs/synthetic_graphs.hpp"
 #include "graphs/task_bench.hpp"
 #include "vicinal/error.hpp"
@@ -26,6 +28,7 @@ constexpr std::string_view kOfMatrices[] = {"tiles", "tile", "precision"};
 constexpr std::string_view kOfProducts[] = {"tiles", "tile", "precision", "inner"};
 constexpr std::string_view kOfPanels[] = {"tiles", "tile", "precision", "panel"};
 constexpr std::string_view kOfQr[] = {"tiles", "tile", "precision", "panel", "panel-tree"};
+constexpr std::string_view kOfCg[] = {"grid", "blocks", "iterations"};
 constexpr std::string_view kOfBipartite[] = {"tasks", "data", "degree", "bytes", "seconds", "seed"};
 constexpr std::string_view kOfStencil[] = {"width", "steps", "bytes", "seconds"};
 constexpr std::string_view kOfTaskBench[] = {"pattern",   "width", "steps",  "bytes",
@@ -50,6 +53,11 @@ constexpr std::array kApplications{
                      kOfProducts, [](const Request& r) { return gemm2d(tiles_of(r), r.inner); }},
     GraphApplication{"gemm3d", "matrix product by tiles: a chain of tasks per tile of the result",
                      kOfProducts, [](const Request& r) { return gemm3d(tiles_of(r), r.inner); }},
+    GraphApplication{
+        "cg", "conjugate gradients on Poisson's equation, in blocks of rows", kOfCg,
+        [](const Request& r) {
+          return cg({.grid = parse_grid(r.grid), .blocks = r.blocks, .iterations = r.iterations});
+        }},
     GraphApplication{"bipartite", "independent tasks that read data chosen at random", kOfBipartite,
                      [](const Request& r) {
                        return random_bipartite({.tasks = r.tasks,

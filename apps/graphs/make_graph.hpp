@@ -24,6 +24,10 @@ struct GraphRequest {
   std::string panel_tree = "flat";  // qr: see PanelTree
   linalg::Precision precision = linalg::Precision::f32;
   bool as_run = false;  // as the application of that name submits it here, where that differs
+  // cg
+  std::string grid = "512x512";  // see graphs::parse_grid
+  std::uint64_t blocks = 16;
+  std::uint64_t iterations = 10;
   // bipartite, random; the seed also task_bench
   std::uint64_t tasks = 1000;
   std::uint64_t data = 100;  // bipartite

@@ -1,9 +1,9 @@
 #include "linalg/run.hpp"
 
 #include <algorithm>
-#include <exception>
 #include <vector>
 
+#include "linalg/drain.hpp"
 #include "linalg/gather.hpp"
 #include "linalg/warm_up.hpp"
 #include "vicinal/trace.hpp"
@@ -11,25 +11,6 @@
 namespace vicinal::linalg {
 
 namespace {
-
-// When a submission throws, earlier tasks may still be running, on vectors of the caller.
-class Drain {
- public:
-  explicit Drain(Runtime& runtime) : runtime_(runtime) {}
-  Drain(const Drain&) = delete;
-  Drain& operator=(const Drain&) = delete;
-  ~Drain() {
-    if (std::uncaught_exceptions() == 0) return;
-    try {
-      runtime_.cancel();
-      runtime_.wait();
-    } catch (...) {  // NOLINT(bugprone-empty-catch): the first error is already on its way
-    }
-  }
-
- private:
-  Runtime& runtime_;
-};
 
 // With accelerators what is large stays whole: it is for them. Cores alone have a use for nothing that is.
 Recursive division(const TaskKernel& kernel, const MachineDescription& machine) {

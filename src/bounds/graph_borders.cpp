@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "bounds/phases.hpp"
 #include "bounds/transfer.hpp"
 #include "graph/last_uses.hpp"
 
@@ -190,6 +191,17 @@ void add_proved_loads(BorderTraffic& traffic, const Border& border, const Border
                    .free = formula.free + there};
 }
 
+// What fits in no memory from one phase to the next comes in again.
+void add_repeated_loads(BorderTraffic& traffic, const Border& border,
+                        const BorderQuestion& question, std::span<const DatumUse> uses) {
+  const auto room = room_inside(border, question);
+  if (!room) return;
+  const Bytes loads = loads_between_cuts(question.graph, uses, *room);
+  if (loads <= traffic.in.value) return;
+  traffic.in.value = loads;
+  traffic.in.source = "counting, between tasks that all others come before or behind";
+}
+
 // --- Time ----------------------------------------------------------------------------------------
 
 struct Carried {
@@ -274,7 +286,10 @@ BorderTraffic traffic_across(const Border& border, const BorderQuestion& questio
   const auto crossings =
       compulsory_crossings(question.graph, sides, uses, room_inside(border, question));
   BorderTraffic traffic{.in = crossings.in, .proved_in = {}, .out = crossings.out};
-  if (all_inside(sides, question)) add_proved_loads(traffic, border, question, uses);
+  if (all_inside(sides, question)) {
+    add_repeated_loads(traffic, border, question, uses);
+    add_proved_loads(traffic, border, question, uses);
+  }
   return traffic;
 }
 

@@ -283,8 +283,7 @@ void Deliveries::take_turns(Source& source, std::size_t edge) {
 
 void Deliveries::send_more() {
   const auto may_send = [this] {
-    return sends_ < rules_.most_sends &&
-           (sends_ < 2 || sent_at_once_ < rules_.most_sent_at_once);
+    return sends_ < rules_.most_sends && (sends_ < 2 || sent_at_once_ < rules_.most_sent_at_once);
   };
   while (!is_over_ && !turns_.empty() && may_send()) {
     const auto [priority, turn, id, number, segment] = *turns_.begin();

@@ -331,13 +331,16 @@ template <Comes comes>
     access.set_next(nullptr);
     if (!grantable(LockedHandles::word_of(access), access.mode)) ++blocked;
   }
-  task.blocked.store(blocked, std::memory_order_relaxed);
+  // A task that reduces names its private copies while it runs: it begins when its last access has been entered.
+  const bool begins_later = task.reduces();
+  task.blocked.store(blocked + (begins_later ? 1 : 0), std::memory_order_relaxed);
   for (Access& access : accesses) enter<comes>(access, LockedHandles::word_of(access));
+  if (begins_later) return task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1;
   return blocked == 0;
 }
 
 // Nobody knows the task before the first unlock; its explicit predecessors are added afterwards. From
-// then on it may run, but not end: that needs the lock of every handle.
+// then on it may run, unless it reduces, but not end: that needs the lock of every handle.
 template <Comes comes>
 [[gnu::always_inline]] inline bool insert_as(Task& task) {
   const std::span<Access> accesses = task.accesses();

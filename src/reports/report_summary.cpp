@@ -263,7 +263,7 @@ std::string_view time_bound_name(const RunBounds& bounds) {
 
 std::string_view bytes_bound_name(const RunBounds& bounds) {
   return bounds.proved_in > bounds.compulsory_in ? "what this algorithm must load in this memory"
-                                                 : "what must come in once";
+                                                 : "what must come in";
 }
 
 std::string causes_text(const Runs& runs) {

@@ -77,6 +77,23 @@ def test_applications(launcher):
     expect_right(launcher, 3, "cholesky", "--size", "300", "--tile", "64", "--precision", "float")
 
 
+# Conjugate gradients, in memory and in a quarter of it: 56 blocks, of 10 pages of the matrix and 2 of each of 5 vectors.
+def test_rows(launcher, folder):
+    solve = ["cg", "--grid", "256x128", "--blocks", "56", "--tolerance", "1e-2"]
+    for ranks in (1, 2, 4, 7):
+        expect_right(launcher, ranks, *solve)
+        limit = 56 * 20 * 4096 // ranks // 4
+        report = expect_right(launcher, ranks, *solve, "--memory", str(limit), "--disk", folder)
+        for one in report["runs"]:
+            alone = [{"peak": one["nodes"]["ram"]["peak"], "bytes_in": one["bytes_in"]}]
+            for rank in one.get("ranks") or alone:
+                check(rank["peak"] <= limit, f"{launcher}: {rank['peak']} bytes, with a limit of {limit}")
+                check(rank["bytes_in"] > 0, f"{launcher}: nothing was loaded: {rank}")
+    check(os.listdir(folder) == [], f"{launcher}: left in the folder: {os.listdir(folder)}")
+    result = launch(launcher, 2, "run", "cg", "--matrix", os.path.join(folder, "none"))
+    check(result.returncode == 2 and "No such file" in result.stderr, f"{launcher}: {result.stderr}")
+
+
 def test_bytes(launcher):
     for ranks, rows, columns in ((4, 2, 2), (6, 2, 3)):
         report = expect_right(launcher, ranks, "cholesky", *size(8), "--distribution", f"{rows}x{columns}")
@@ -150,7 +167,7 @@ def main():
         test_bytes(launcher)
         test_accelerators(launcher)
         test_policies(launcher)
-        for test in (test_memory, test_files, test_recordings, test_refusals):
+        for test in (test_memory, test_rows, test_files, test_recordings, test_refusals):
             with tempfile.TemporaryDirectory() as folder:
                 test(launcher, folder)
     alone = run("run", "cholesky", *size(3), "--distribution", "2x1")

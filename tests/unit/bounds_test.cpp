@@ -10,6 +10,7 @@
 
 #include "bounds/crossing.hpp"
 #include "bounds/dense.hpp"
+#include "bounds/phases.hpp"
 #include "bounds/transfer.hpp"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -19,6 +20,8 @@ namespace vicinal::bounds {
 namespace {
 
 using graph::Graph;
+using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 using testing::kR;
@@ -50,6 +53,55 @@ Graph graph_of(std::size_t data, const std::vector<SidedTask>& tasks) {
 Crossings crossings_of(const std::vector<SidedTask>& tasks, const std::vector<DatumUse>& data,
                        std::optional<Bytes> room = {}) {
   return compulsory_crossings(graph_of(data.size(), tasks), kSides, data, room);
+}
+
+// --- Phases --------------------------------------------------------------------------------------
+
+// Tasks 0 and 1 write what 2 reads; 3 and 4 read what that writes, and are read by 5.
+TEST(Cuts, AreTasksThatAllOthersComeBeforeOrBehind) {
+  std::vector<SidedTask> tasks{{Side::inside, {{0, kW}}},
+                               {Side::inside, {{1, kW}}},
+                               {Side::inside, {{0, kR}, {1, kR}, {2, kW}}},
+                               {Side::inside, {{2, kR}, {3, kW}}},
+                               {Side::inside, {{2, kR}, {4, kW}}},
+                               {Side::inside, {{3, kR}, {4, kR}}}};
+  EXPECT_THAT(cuts_of(graph_of(5, tasks)), ElementsAre(false, false, true, false, false, true));
+  tasks.push_back({Side::inside, {{1, kR}}});  // beside task 2
+  EXPECT_THAT(cuts_of(graph_of(5, tasks)), Each(false));
+  tasks.pop_back();
+  tasks.push_back({Side::inside, {{1, kW}}});  // behind that, but beside task 3
+  EXPECT_THAT(cuts_of(graph_of(5, tasks)),
+              ElementsAre(false, false, true, false, false, false, false));
+}
+
+TEST(Cuts, AreNoneAmongTasksWithoutOrder) {
+  const std::vector<Graph::Access> commute{{0, AccessMode::commute}};
+  const std::vector<Graph::Access> reduce{{0, AccessMode::reduction}};
+  const std::vector<Graph::Access> write{{0, kRW}};
+  EXPECT_THAT(cuts_of(graph_of(1, {{Side::inside, commute}, {Side::inside, commute}})),
+              Each(false));
+  EXPECT_THAT(cuts_of(graph_of(1, {{Side::inside, reduce}, {Side::inside, reduce}})), Each(false));
+  EXPECT_THAT(cuts_of(graph_of(1, {{Side::inside, write}, {Side::inside, write}})), Each(true));
+}
+
+// Three times the sum over four data of 10 bytes, and a task that changes it. Room for 25 bytes: 40 bytes come in, then
+// 40 - 25 at least.
+TEST(Cuts, LetNoMoreStayInsideThanFits) {
+  std::vector<DatumUse> data(5, {.size = {10}, .initially = Side::outside});
+  data[4] = {.size = {1}};
+  std::vector<SidedTask> tasks;
+  for (int step = 0; step < 3; ++step) {
+    for (Graph::Number d = 0; d < 4; ++d) {
+      tasks.push_back({Side::inside, {{d, kR}, {4, AccessMode::reduction}}});
+    }
+    tasks.push_back({Side::inside, {{4, kRW}}});
+  }
+  Graph graph = graph_of(5, tasks);
+  for (const char* const name : {"inside", "outside", "either"}) graph.add_kernel({.name = name});
+  EXPECT_EQ(loads_between_cuts(graph, data, {25}), Bytes{70});
+  EXPECT_EQ(loads_between_cuts(graph, data, {40}), Bytes{40});
+  for (DatumUse& use : data) use.initially = Side::inside;
+  EXPECT_EQ(loads_between_cuts(graph, data, {25}), Bytes{30});
 }
 
 // --- Time ----------------------------------------------------------------------------------------
