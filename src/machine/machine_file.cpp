@@ -126,9 +126,9 @@ MachineModel machine_of(MachineText read, const MachineChoice& choice) {
     return model_of(std::move(read), choice);
   }
   if (choice.ranks.value_or(read.cluster->network.hosts) > 1) {
-    refuse(read, fmt::format("{} is a cluster of {} hosts, and runs of several ranks cannot be "
-                             "simulated yet: take one of its hosts, with --ranks 1, or ranks=1 in "
-                             "the option machine",
+    refuse(read, fmt::format("{} is a cluster of {} hosts, and one machine is wanted here: take "
+                             "one of its hosts, with --ranks 1, or ranks=1 in the option machine; "
+                             "vicinal simulate and SimulatedCluster run on all",
                              read.name, read.cluster->network.hosts));
   }
   return host_of(std::move(read), choice);
