@@ -1,6 +1,7 @@
 // Ranks of a simulated cluster: the same sequence on each, messages in simulated time.
 #include "vicinal/simulated_cluster.hpp"
 
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <string>
@@ -8,6 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include "graphs/make_graph.hpp"
+#include "machine/machine_model.hpp"
+#include "play/graph_codelets.hpp"
+#include "play/play_on_ranks.hpp"
+#include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal {
@@ -75,6 +81,105 @@ TEST(SimulatedCluster, TheSameTwice) {
   const ClusterRun one = one_to_all("cluster:ranks=17", "auto", Bytes{300'000});
   const ClusterRun two = one_to_all("cluster:ranks=17", "auto", Bytes{300'000});
   EXPECT_EQ(one.end, two.end);
+}
+
+TEST(SimulatedCluster, TimeToTheLastReaderGrowsWithTheLogarithmOfTheirNumber) {
+  for (const char* const tree : {"binary", "binomial"}) {
+    const auto time = [&](std::uint32_t readers) {
+      const std::string machine = "cluster:ranks=" + std::to_string(readers + 1);
+      return static_cast<double>(one_to_all(machine, tree, Bytes{1 << 16}).end.ns);
+    };
+    const double of_three = time(3);
+    // From 3 to 7, 15, ...: a step more each time, of two sends at most.
+    for (const std::uint32_t readers : {7U, 15U, 31U, 63U, 127U, 199U}) {
+      const double steps = std::bit_width(readers) - 2;
+      EXPECT_LE(time(readers), of_three * (1 + 1.1 * steps)) << tree << ", " << readers;
+    }
+    EXPECT_GT(time(199), 1.5 * of_three) << tree;
+  }
+}
+
+// --- graphs
+
+constexpr const char* kMachine = "cluster:ranks=6,gpus=2";
+
+play::PlayedOnRanks played(const graph::Graph& graph, const char* tree = "auto") {
+  const auto cluster = machine::load_cluster(kMachine, {});
+  return play::play_on_ranks(graph, *cluster, Options{.policy = "dmdas"},
+                             {.broadcast = tree, .distribution = BlockCyclic2D(2, 3)});
+}
+
+// As each rank of a real run does it: all make all calls.
+Time played_by_all(const graph::Graph& graph) {
+  const auto model = machine::load_cluster(kMachine, {});
+  const std::vector<Codelet> codelets = play::codelets_of(graph, model->host);
+  const SimulatedCluster cluster(kMachine);
+  const std::vector<RankId> owners =
+      play::owners_of(graph, BlockCyclic2D(2, 3), cluster.count());
+  std::deque<Runtime> ranks;
+  for (std::uint32_t r = 0; r < cluster.count(); ++r) {
+    ranks.emplace_back(cluster.host(), Options{.policy = "dmdas"}, cluster.world(),
+                       cluster.rank(RankId{r}));
+  }
+  std::vector<std::vector<Handle>> handles(ranks.size());
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    for (std::size_t d = 0; d < graph.data().size(); ++d) {
+      handles[r].push_back(ranks[r].register_simulated(owners[d], graph.data()[d].bytes));
+    }
+  }
+  for (const graph::Graph::Task& task : graph.tasks()) {
+    for (std::size_t r = 0; r < ranks.size(); ++r) {
+      std::vector<Operand> operands;
+      for (const auto& access : graph.accesses_of(task)) {
+        operands.push_back({handles[r][access.datum], access.mode});
+      }
+      ranks[r].submit({.codelet = &codelets[task.kernel],
+                       .operands = operands,
+                       .priority = task.priority});
+    }
+  }
+  for (Runtime& rank : ranks) rank.wait();
+  return cluster.world().now();
+}
+
+TEST(SimulatedCluster, ToUnrollOnceIsToUnrollOnEachRank) {
+  for (const char* const application : {"cholesky", "lu", "gemm2d"}) {
+    const graph::Graph graph = graphs::make_graph({.application = application, .tiles = 9});
+    const play::PlayedOnRanks once = played(graph);
+    EXPECT_EQ(once.after[0].now, played_by_all(graph)) << application;
+  }
+}
+
+TEST(SimulatedCluster, ABroadcastOfAFactorisationMissesNobodyAndSendsNoByteMore) {
+  const graph::Graph graph = graphs::make_graph({.application = "cholesky", .tiles = 12});
+  const auto sum = [](const play::PlayedOnRanks& run, auto member) {
+    std::uint64_t total = 0;
+    for (const Statistics& rank : run.after) total += (rank.*member).value;
+    return total;
+  };
+  const play::PlayedOnRanks off = played(graph, "off");
+  const play::PlayedOnRanks binomial = played(graph, "binomial");
+  EXPECT_EQ(sum(binomial, &Statistics::sent), sum(off, &Statistics::sent));
+  EXPECT_GT(sum(binomial, &Statistics::forwarded), 0U);
+  for (const Statistics& rank : binomial.after) EXPECT_EQ(rank.late_sends, 0U);
+  std::uint64_t done = 0;
+  for (const Statistics& rank : binomial.after) done += rank.application_tasks_done();
+  EXPECT_EQ(done, graph.tasks().size());
+}
+
+TEST(SimulatedCluster, GraphsThatRanksCannotPlayAreRefused) {
+  const auto refused = [](const graph::Graph& graph, const std::string& why) {
+    try {
+      static_cast<void>(played(graph));
+      ADD_FAILURE() << "not refused: " << why;
+    } catch (const UsageError& error) {
+      EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+    }
+  };
+  refused(graphs::make_graph({.application = "cholesky", .tiles = 2, .panel = 128}),
+          "data in parts");
+  EXPECT_THROW(SimulatedCluster("v100"), UsageError);
+  EXPECT_THROW(SimulatedCluster("cluster:ranks=4", 5), UsageError);
 }
 
 }  // namespace
