@@ -79,8 +79,10 @@ Bytes loads_between(const Graph& graph, const std::vector<bool>& cuts,
   for (std::size_t t = 0; t < cuts.size(); ++t) {
     for (const auto& [datum, mode] : graph.accesses_of(graph.tasks()[t])) {
       if (mode == AccessMode::scratch || seen_in[datum] == phase) continue;
+      const bool is_made = seen_in[datum] > 0;  // without a home: by the first access
       seen_in[datum] = phase;
-      const bool counts = phase > 1 || data[datum].initially == Side::outside;
+      const Side home = data[datum].initially;
+      const bool counts = home == Side::outside || (home == Side::either && is_made);
       if (reads(mode) && counts) read += data[datum].size;
     }
     if (cuts[t]) end_phase();

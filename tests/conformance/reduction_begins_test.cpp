@@ -11,22 +11,22 @@
 namespace vicinal {
 namespace {
 
-void set_zero(KernelContext& k) {
+void begin_sum(KernelContext& k) {
   *k.data<std::uint64_t>(0) = 0;
 }
-void add_kernel(KernelContext& k) {
+void add_sums(KernelContext& k) {
   *k.data<std::uint64_t>(0) += *k.data<std::uint64_t>(1);
 }
 void count_up(KernelContext& k) {
   ++*k.data<std::uint64_t>(0);
 }
-void add_both(KernelContext& k) {
+void add_pair(KernelContext& k) {
   *k.data<std::uint64_t>(2) += *k.data<std::uint64_t>(0) + *k.data<std::uint64_t>(1);
 }
-const Codelet kZero{.name = "zero", .cpu = set_zero};
-const Codelet kAdd{.name = "add", .cpu = add_kernel};
-const Codelet kCount{.name = "count", .cpu = count_up};
-const Codelet kAddBoth{.name = "add both", .cpu = add_both};
+const Codelet kBeginSum{.name = "zero", .cpu = begin_sum};
+const Codelet kAddSums{.name = "add", .cpu = add_sums};
+const Codelet kCountUp{.name = "count", .cpu = count_up};
+const Codelet kAddPair{.name = "add both", .cpu = add_pair};
 
 class ReductionBegins : public ::testing::TestWithParam<std::string> {};
 
@@ -47,12 +47,12 @@ TEST_P(ReductionBegins, WhenAllOfItIsSubmitted) {
     data.push_back(runtime.register_buffer(&value, Bytes{sizeof value}, "value"));
   }
   const Handle sum = runtime.register_buffer(&total, Bytes{sizeof total}, "sum");
-  runtime.set_reduction(sum, {.neutral = &kZero, .combine = &kAdd});
+  runtime.set_reduction(sum, {.neutral = &kBeginSum, .combine = &kAddSums});
   for (std::uint64_t round = 0; round < kRounds; ++round) {
-    for (const Handle value : data) runtime.submit({.codelet = &kCount, .operands = {RW(value)}});
+    for (const Handle value : data) runtime.submit({.codelet = &kCountUp, .operands = {RW(value)}});
     for (std::size_t d = 0; d < kData; ++d) {
       runtime.submit(
-          {.codelet = &kAddBoth, .operands = {R(data[d]), R(data[(d + 1) % kData]), Reduce(sum)}});
+          {.codelet = &kAddPair, .operands = {R(data[d]), R(data[(d + 1) % kData]), Reduce(sum)}});
     }
     runtime.wait();
   }

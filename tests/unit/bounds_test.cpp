@@ -100,8 +100,10 @@ TEST(Cuts, LetNoMoreStayInsideThanFits) {
   for (const char* const name : {"inside", "outside", "either"}) graph.add_kernel({.name = name});
   EXPECT_EQ(loads_between_cuts(graph, data, {25}), Bytes{70});
   EXPECT_EQ(loads_between_cuts(graph, data, {40}), Bytes{40});
-  for (DatumUse& use : data) use.initially = Side::inside;
+  for (DatumUse& use : data) use.initially = Side::either;  // the first tasks make them
   EXPECT_EQ(loads_between_cuts(graph, data, {25}), Bytes{30});
+  for (DatumUse& use : data) use.initially = Side::inside;
+  EXPECT_EQ(loads_between_cuts(graph, data, {25}), Bytes{0});
 }
 
 // --- Time ----------------------------------------------------------------------------------------

@@ -295,7 +295,7 @@ TEST(CgGraph, LoadsAgainWhatDoesNotFit) {
   const graphs::CgSequence sequence(graphs::row_blocks(parse_grid("50x40"), {2000, 5}));
   MachineDescription machine;
   machine.nodes = {{kRam, "ram", NodeKind::ram, {}},
-                   {NodeId{1}, "gpu", NodeKind::device, Bytes{40'000}}};
+                   {NodeId{1}, "gpu", NodeKind::device, Bytes{70'000}}};
   machine.links = {{kRam, NodeId{1}, {1e9}, Time{0}}, {NodeId{1}, kRam, {1e9}, Time{0}}};
   machine.workers = {{WorkerId{0}, ProcessorKind::gpu, NodeId{1}}};
   const graph::Graph graph = graphs::cg_graph(sequence, 3);
@@ -303,7 +303,7 @@ TEST(CgGraph, LoadsAgainWhatDoesNotFit) {
   std::uint64_t matrix = 0;
   for (const graphs::RowBlock& block : sequence.blocks()) matrix += block.bytes().value;
   const std::uint64_t vector = 2000 * 8;
-  const std::uint64_t expected = matrix + vector + 2 * (matrix + 3 * vector - 40'000);
+  const std::uint64_t expected = matrix + vector + 2 * (matrix + 3 * vector - 70'000);
   const bounds::GraphBounds bounds = bounds::graph_bounds(graph, machine, seconds);
   EXPECT_GE(bounds.in().value.value, expected);
   EXPECT_LE(bounds.in().value.value, expected + 200);  // the numbers
