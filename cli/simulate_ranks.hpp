@@ -1,7 +1,7 @@
 // vicinal simulate on a cluster: one rank on each host.
 #pragma once
 
-#include "machine/machine_model.hpp"
+#include "reports/play_record.hpp"
 #include "session.hpp"
 #include "simulate_arguments.hpp"
 

@@ -1,5 +1,5 @@
-// Several ranks on machines that one does not have, in one process and one simulated world: hosts, and the network between
-// them. The ranks run the code that real ones do.
+// The ranks of a simulated cluster, in one process and one world: hosts, and the network between them. Simulated ranks run the
+// code of real ones.
 //
 //   vicinal::SimulatedCluster cluster("occigen", 16);
 //   std::deque<vicinal::Runtime> ranks;

@@ -10,9 +10,10 @@
 //   bring: to RAM, if it is elsewhere
 //   send ---------- segments --------------->
 //
-// A version that goes to several is a broadcast (broadcast_trees.hpp; thesis of Swartvagher, chapter 4): the root announces it to
-// those that it serves, each with the list of those below it. Who has room announces it to them in turn, and sends on each segment
-// as it comes. Readers begin when all has come, the next writer when all has been sent on.
+// A version that goes to several is a broadcast (broadcast_trees.hpp; thesis of Swartvagher, chapter 4). The root announces it to the
+// ranks that the root serves, and each announcement names the recipients below its receiver. A rank with room announces the version to
+// those below in turn, and sends on each segment when the segment has come. Readers begin when all segments have come, the next
+// writer when all have been sent on.
 //
 // Why it cannot hang where one rank after the other would not. Nobody keeps room for others without a bound: a rank announces
 // a broadcast to those below it once it has room itself, and a rank that has none within a time declines. It is then

@@ -1,4 +1,4 @@
-// What Deliveries sends: a version of this rank, or one that it sends on.
+// How Deliveries sends: versions of this rank, and those that this rank sends on for others.
 #include <algorithm>
 #include <cstring>
 #include <utility>

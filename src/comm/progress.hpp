@@ -1,6 +1,6 @@
-// How a rank talks to the others: it carries what tasks of the kinds send and receive are for. All that it does with the transport and
-// the exchange it does in turns, one after the other: those of a thread (progress_thread.hpp), or of simulated time
-// (simulated_ranks.hpp). Runtimes use it one after another.
+// How a rank talks to the others: it carries what tasks of the kinds send and receive are for. The transport and the exchange are
+// used in turns, one after the other: of a thread (progress_thread.hpp), or of simulated time (simulated/simulated_ranks.hpp).
+// Runtimes use it one after another.
 #pragma once
 
 #include <atomic>

@@ -9,7 +9,7 @@
 
 namespace vicinal::play {
 
-// By number of the kernel: with its time on each kind of processor that has one, times `scale`, and what it draws on.
+// By number of the kernel: times on the kinds of processors, multiplied by `scale`, and demands.
 std::vector<Codelet> codelets_of(const graph::Graph& graph, const machine::MachineModel& machine,
                                  double scale = 1);
 

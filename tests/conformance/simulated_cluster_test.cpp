@@ -114,8 +114,7 @@ Time played_by_all(const graph::Graph& graph) {
   const auto model = machine::load_cluster(kMachine, {});
   const std::vector<Codelet> codelets = play::codelets_of(graph, model->host);
   const SimulatedCluster cluster(kMachine);
-  const std::vector<RankId> owners =
-      play::owners_of(graph, BlockCyclic2D(2, 3), cluster.count());
+  const std::vector<RankId> owners = play::owners_of(graph, BlockCyclic2D(2, 3), cluster.count());
   std::deque<Runtime> ranks;
   for (std::uint32_t r = 0; r < cluster.count(); ++r) {
     ranks.emplace_back(cluster.host(), Options{.policy = "dmdas"}, cluster.world(),
@@ -133,9 +132,8 @@ Time played_by_all(const graph::Graph& graph) {
       for (const auto& access : graph.accesses_of(task)) {
         operands.push_back({handles[r][access.datum], access.mode});
       }
-      ranks[r].submit({.codelet = &codelets[task.kernel],
-                       .operands = operands,
-                       .priority = task.priority});
+      ranks[r].submit(
+          {.codelet = &codelets[task.kernel], .operands = operands, .priority = task.priority});
     }
   }
   for (Runtime& rank : ranks) rank.wait();
