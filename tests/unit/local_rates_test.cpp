@@ -99,7 +99,7 @@ TEST(LocalRates, AFlowPassesOnWhatItsOwnRateLeaves) {
 }
 
 TEST(LocalRates, AreThoseOfAPlainReferenceWhateverComesAndGoes) {
-  for_each_seed(60, [](base::Random& random, std::uint64_t seed) {
+  for_each_seed(30, [](base::Random& random, std::uint64_t seed) {
     const auto links = static_cast<std::uint32_t>(1 + random.below(20));
     const bool equal = random.below(3) == 0;     // many equal shares
     const bool weighted = random.below(2) == 0;  // weights, and rates of their own
@@ -131,7 +131,7 @@ TEST(LocalRates, AreThoseOfAPlainReferenceWhateverComesAndGoes) {
 
 // Hosts send to others that are drawn; on some seeds through a tree.
 TEST(LocalRates, OfHostsThatSendToEachOtherAreThoseOfAPlainReference) {
-  for_each_seed(4, [](base::Random& random, std::uint64_t seed) {
+  for_each_seed(2, [](base::Random& random, std::uint64_t seed) {
     constexpr std::uint32_t kHosts = 40;
     constexpr std::uint32_t kLeaf = 8;
     const bool tree = seed % 2 == 0;
