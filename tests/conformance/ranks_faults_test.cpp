@@ -131,7 +131,7 @@ class FaultyRun {
       if (rank != unreached) threads[rank].join();
     }
     if (unreached < kRanks) {
-      all[unreached]->progress.fail("nobody reaches it");
+      all[unreached]->progress->fail("nobody reaches it");
       threads[unreached].join();
     }
     return outcomes;

@@ -88,8 +88,8 @@ TEST(PoissonGrid, IsReadAndShown) {
            {"99999999999999999999x2", "is too large"},
            {"4294967296x4294967296", "more than 1073741824 points"},
            {"65536x65536", "more than 1073741824 points"}}) {
-    EXPECT_THAT(refusal([&] { parse_grid(text); }), HasSubstr(part)) << text;
-    EXPECT_THAT(refusal([&] { parse_grid(text); }), HasSubstr("512x512")) << text;
+    EXPECT_THAT(refusal([text = text] { parse_grid(text); }), HasSubstr(part)) << text;
+    EXPECT_THAT(refusal([text = text] { parse_grid(text); }), HasSubstr("512x512")) << text;
   }
 }
 
@@ -233,7 +233,7 @@ TEST(MatrixMarket, SaysWhatIsWrongInWhichLine) {
            {file("2 2 2\n1 1 1\n2 2 1\n2 1 1\n"), "line 5: more than 2 entries"},
            {"%%MatrixMarket matrix coordinate real general\n2 2 3\n1 1 1\n2 2 1\n2 1 1\n",
             "row 2, column 1 is 1, and row 1, column 2 is 0"}}) {
-    const std::string said = refusal([&] { parse_matrix_market(text, "m.mtx"); });
+    const std::string said = refusal([text = text] { parse_matrix_market(text, "m.mtx"); });
     EXPECT_THAT(said, HasSubstr(part)) << text;
     EXPECT_EQ(said.find('\n'), std::string::npos) << said;
   }
