@@ -273,9 +273,9 @@ std::string machine_refusal(const std::string& name, const MachineChoice& choice
 
 TEST(ClusterText, WhereOneMachineIsWantedAClusterIsRefusedWithAWayToTakeOneHost) {
   EXPECT_THAT(machine_refusal("occigen", {}),
-              AllOf(HasSubstr("cluster of 1260 hosts"), HasSubstr("cannot be simulated yet"),
+              AllOf(HasSubstr("cluster of 1260 hosts"), HasSubstr("one machine is wanted here"),
                     HasSubstr("--ranks 1")));
-  EXPECT_THAT(machine_refusal("occigen", {.ranks = 2}), HasSubstr("cannot be simulated yet"));
+  EXPECT_THAT(machine_refusal("occigen", {.ranks = 2}), HasSubstr("one machine is wanted here"));
   EXPECT_EQ(load_machine("occigen", {.ranks = 1}).description.workers.size(), 28U);
   EXPECT_EQ(load_machine_of_option("henri,ranks=1,cpus=3").description.workers.size(), 3U);
   EXPECT_THAT(machine_refusal("v100", {.ranks = 4}), HasSubstr("cluster:ranks=4,machine=v100"));
@@ -329,7 +329,7 @@ TEST(GeneratedCluster, RefusalsNameTheKeyAndTheRemedy) {
   EXPECT_THAT(refused("cluster:ranks=100000,nics=64"), HasSubstr("fewer ranks or nics"));
   EXPECT_THAT(refused("cluster:ranks=4,gpus=9"), HasSubstr("at most 8 GPUs"));
   EXPECT_THAT(refused("cluster:ranks=4,machine=inti"), HasSubstr("is a cluster itself"));
-  EXPECT_THAT(machine_refusal("cluster:ranks=4,gpus=2", {}), HasSubstr("cannot be simulated yet"));
+  EXPECT_THAT(machine_refusal("cluster:ranks=4,gpus=2", {}), HasSubstr("one machine is wanted here"));
   EXPECT_EQ(machine_refusal("cluster:ranks=1,gpus=2", {}), "accepted");
 }
 
