@@ -161,6 +161,7 @@ graph::Graph GraphOptions::graph(std::uint64_t seed, bool as_run) const {
          .tile = reports::parse_count("--tile", tile_, 1, kMost),
          .inner = reports::parse_count("--inner", inner_, 0, kMost),
          .panel = reports::parse_count("--panel", panel_, 0, kMost),
+         .panel_tree = panel_tree_,
          .precision = precision_of(precision_),
          .as_run = as_run,
          .grid = grid_,

@@ -13,12 +13,14 @@
 #if VICINAL_HAVE_BLAS
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -238,7 +240,10 @@ int run_all(const Plan& plan, Session& session) {
   for (const std::string& policy : plan.policies) {
     const bool ended_well =
         output.add(policy, [&] { return run_policy(plan, policy, report, session.signals); });
-    if (!ended_well && plan.ranks.count() > 1) break;  // another rank may be gone
+    if (ended_well || plan.ranks.count() == 1) continue;
+    // Another rank may be gone, or about to say why. Launchers end all ranks when one has ended with an error.
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    break;
   }
   return output.finish();
 }

@@ -174,7 +174,7 @@ TEST(SimulatedCluster, GraphsThatRanksCannotPlayAreRefused) {
       EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
     }
   };
-  refused(graphs::make_graph({.application = "cholesky", .tiles = 2, .panel = 128}),
+  refused(graphs::make_graph({.application = "cholesky", .tiles = 2, .panel = 192}),
           "data in parts");
   EXPECT_THROW(SimulatedCluster("v100"), UsageError);
   EXPECT_THROW(SimulatedCluster("cluster:ranks=4", 5), UsageError);
