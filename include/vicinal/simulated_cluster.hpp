@@ -26,6 +26,7 @@ namespace machine {
 struct ClusterModel;
 }
 
+// Hosts that are alike, their network, and a rank on each.
 class SimulatedCluster {
  public:
   // `machine`: a machine file with a cluster, one that comes with the library, or "cluster:ranks=64,gpus=4"; one rank on each of the
@@ -40,9 +41,11 @@ class SimulatedCluster {
   SimulatedCluster(const SimulatedCluster&) = delete;
   SimulatedCluster& operator=(const SimulatedCluster&) = delete;
 
+  // In which the runtimes of all ranks are.
   const SimulatedWorld& world() const { return world_; }
-  const MachineDescription& host() const;  // what each is
-  std::uint32_t count() const;
+  const MachineDescription& host() const;  // what each host is
+  std::uint32_t count() const;             // of the ranks
+  // For the runtime of this rank.
   Ranks rank(RankId rank) const;
 
  private:

@@ -329,7 +329,8 @@ TEST(GeneratedCluster, RefusalsNameTheKeyAndTheRemedy) {
   EXPECT_THAT(refused("cluster:ranks=100000,nics=64"), HasSubstr("fewer ranks or nics"));
   EXPECT_THAT(refused("cluster:ranks=4,gpus=9"), HasSubstr("at most 8 GPUs"));
   EXPECT_THAT(refused("cluster:ranks=4,machine=inti"), HasSubstr("is a cluster itself"));
-  EXPECT_THAT(machine_refusal("cluster:ranks=4,gpus=2", {}), HasSubstr("one machine is wanted here"));
+  EXPECT_THAT(machine_refusal("cluster:ranks=4,gpus=2", {}),
+              HasSubstr("one machine is wanted here"));
   EXPECT_EQ(machine_refusal("cluster:ranks=1,gpus=2", {}), "accepted");
 }
 
