@@ -125,12 +125,12 @@ std::vector<std::size_t> reception_steps(const Tree& tree, std::size_t recipient
   return steps;
 }
 
-std::vector<std::size_t> places_by_priority(const Tree& tree, std::span<const int> priorities) {
-  const std::vector<std::size_t> steps = reception_steps(tree, priorities.size());
+std::vector<std::size_t> places_by_priority(std::span<const Time> arrivals,
+                                            std::span<const int> priorities) {
   std::vector<std::size_t> places(priorities.size());
   std::iota(places.begin(), places.end(), std::size_t{0});
   std::vector<std::size_t> recipients = places;
-  std::ranges::stable_sort(places, {}, [&](std::size_t place) { return steps[place]; });
+  std::ranges::stable_sort(places, {}, [&](std::size_t place) { return arrivals[place]; });
   std::ranges::stable_sort(recipients, std::greater<>{},
                            [&](std::size_t recipient) { return priorities[recipient]; });
   std::vector<std::size_t> at(priorities.size());
@@ -138,26 +138,34 @@ std::vector<std::size_t> places_by_priority(const Tree& tree, std::span<const in
   return at;
 }
 
-Time time_to_last(const Route& route, std::size_t recipients, Bytes bytes, const LinkCost& link) {
+// The first that a rank serves gets its last segment when the rank has sent that on; the others follow, one whole content behind
+// the other.
+std::vector<Time> arrivals(const Route& route, std::size_t recipients, Bytes bytes,
+                           const LinkCost& link) {
   const std::uint64_t segment = std::max<std::uint64_t>(route.segment, 1);
   const std::uint64_t segments = std::max<std::uint64_t>((bytes.value + segment - 1) / segment, 1);
-  const double one =
-      static_cast<double>(link.overhead.ns) +
-      static_cast<double>(std::min(segment, bytes.value)) / link.bytes_per_second * 1e9;
+  const auto nanoseconds = [&](std::uint64_t size, std::uint64_t messages) {
+    return static_cast<double>(messages) * static_cast<double>(link.overhead.ns) +
+           static_cast<double>(size) / link.bytes_per_second * 1e9;
+  };
+  const double one = nanoseconds(std::min(segment, bytes.value), 1);
+  const double all = nanoseconds(bytes.value, segments);
   const auto latency = static_cast<double>(link.latency.ns);
-  // When the first segment has come, and how far apart the others come.
-  std::vector<std::pair<double, double>> comes(recipients);
-  double last = 0;
-  visit_places(route.tree, recipients,
-               [&](std::size_t place, std::optional<std::size_t> from, std::size_t turn,
-                   std::size_t served) {
-                 const auto [begin, before] = from ? comes[*from] : std::pair<double, double>{0, 0};
-                 const double apart = std::max(before, one * static_cast<double>(served));
-                 const double first = begin + one * static_cast<double>(turn + 1) + latency;
-                 comes[place] = {first, apart};
-                 last = std::max(last, first + apart * static_cast<double>(segments - 1));
-               });
-  return {static_cast<std::int64_t>(last)};
+  std::vector<double> comes(recipients);
+  visit_places(
+      route.tree, recipients,
+      [&](std::size_t place, std::optional<std::size_t> from, std::size_t turn, std::size_t) {
+        const double first = from ? comes[*from] + one : all;
+        comes[place] = first + static_cast<double>(turn) * all + latency;
+      });
+  std::vector<Time> times;
+  times.reserve(recipients);
+  for (const double time : comes) times.push_back({static_cast<std::int64_t>(time)});
+  return times;
+}
+
+Time time_to_last(const Route& route, std::size_t recipients, Bytes bytes, const LinkCost& link) {
+  return std::ranges::max(arrivals(route, recipients, bytes, link));
 }
 
 Route route_along(const Tree& tree, std::size_t recipients, Bytes bytes, const LinkCost& link) {

@@ -45,10 +45,6 @@ Tree below(const Tree& tree);
 // By place in the list: after how many sends in a row, on the way there, the content has come; from 1.
 std::vector<std::size_t> reception_steps(const Tree& tree, std::size_t recipients);
 
-// For each place in the list the number of the recipient that takes it: those with larger priorities where content comes earlier;
-// of equal ones the first. `priorities`: of the recipients.
-std::vector<std::size_t> places_by_priority(const Tree& tree, std::span<const int> priorities);
-
 // What a message costs between any two ranks.
 struct LinkCost {
   Time overhead{2'000};  // of a rank, for each that it sends
@@ -65,8 +61,16 @@ struct Route {
 inline constexpr std::uint64_t kLeastSegment = 32768;
 inline constexpr std::uint64_t kMostSegments = 64;
 
-// Until the last recipient has all, if each rank sends one segment at a time, and the ranks that it serves in turn.
+// By place in the list: when all has come there, if each rank sends to one after the other of those that it serves, and sends each
+// segment on when it has come.
+std::vector<Time> arrivals(const Route& route, std::size_t recipients, Bytes bytes,
+                           const LinkCost& link);
+// The latest of them.
 Time time_to_last(const Route& route, std::size_t recipients, Bytes bytes, const LinkCost& link);
+// For each place in the list the number of the recipient that takes it: those with larger priorities where content comes earlier;
+// of equal ones the first. `arrivals`: at the places; `priorities`: of the recipients, of whom there are as many.
+std::vector<std::size_t> places_by_priority(std::span<const Time> arrivals,
+                                            std::span<const int> priorities);
 // The quickest of all shapes.
 Route choose_route(std::size_t recipients, Bytes bytes, const LinkCost& link);
 // With the segments that suit the tree best.

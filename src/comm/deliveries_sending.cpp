@@ -93,7 +93,9 @@ void Deliveries::announce_along(Source& source, const Tree& tree,
     for (const Recipient& one : chunk) priorities.push_back(one.priority);
     std::vector<Recipient> placed;
     placed.reserve(chunk.size());
-    for (const std::size_t number : places_by_priority(tree, priorities)) {
+    const std::vector<Time> at = arrivals({.tree = tree, .segment = source.route.segment},
+                                          chunk.size(), source.bytes, rules_.link);
+    for (const std::size_t number : places_by_priority(at, priorities)) {
       placed.push_back(chunk[number]);
     }
     for (const Branch& branch : branches(tree, placed.size())) {

@@ -99,6 +99,45 @@ TEST(SimulatedCluster, TimeToTheLastReaderGrowsWithTheLogarithmOfTheirNumber) {
   }
 }
 
+// Readers with different priorities, in the order in which their tasks have ended.
+std::vector<std::uint32_t> order_of_readers(const char* tree, const std::vector<int>& priorities) {
+  const auto readers = static_cast<std::uint32_t>(priorities.size());
+  const SimulatedCluster cluster("cluster:ranks=" + std::to_string(readers + 1), 0, tree);
+  std::vector<std::uint32_t> order;
+  std::deque<Runtime> ranks;
+  for (std::uint32_t r = 0; r <= readers; ++r) {
+    ranks.emplace_back(cluster.host(), Options{.policy = "lws"}, cluster.world(),
+                       cluster.rank(RankId{r}));
+  }
+  for (Runtime& runtime : ranks) {
+    const Handle x = runtime.register_empty(RankId{0}, Bytes{8 << 20}, "x");
+    runtime.submit({.codelet = &kWrite, .operands = {W(x)}});
+    for (std::uint32_t r = 1; r <= readers; ++r) {
+      const Handle seen = runtime.register_empty(RankId{r}, Bytes{8}, "seen");
+      runtime.submit({.codelet = &kRead,
+                      .operands = {W(seen), R(x)},
+                      .priority = priorities[r - 1],
+                      .on_end = [&order, r](Outcome) { order.push_back(r); }});
+    }
+  }
+  for (Runtime& runtime : ranks) runtime.wait();
+  return order;
+}
+
+TEST(SimulatedCluster, ContentComesInTheOrderOfPriorities) {
+  const std::vector<int> priorities{3, 9, 1, 7, 5, 8, 2, 6, 4};
+  const std::vector<std::uint32_t> expected{2, 6, 4, 8, 5, 9, 1, 7, 3};
+  for (const char* const tree : {"off", "chain", "auto"}) {
+    EXPECT_EQ(order_of_readers(tree, priorities), expected) << tree;
+  }
+  // A rank that waits for the next segment of one sends what it has to another: the later ones come closer together.
+  for (const char* const tree : {"binary", "binomial", "delegated"}) {
+    const std::vector<std::uint32_t> order = order_of_readers(tree, priorities);
+    EXPECT_EQ(order[0], expected[0]) << tree;
+    EXPECT_EQ(order[1], expected[1]) << tree;
+  }
+}
+
 // --- graphs
 
 constexpr const char* kMachine = "cluster:ranks=6,gpus=2";
