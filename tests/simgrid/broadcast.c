@@ -132,7 +132,8 @@ static bool next_segment(const Node* node, int* child, int* segment) {
 
 static void send_more(Node* node) {
   const Rules* rules = node->rules;
-  int c, s;
+  int c = 0;
+  int s = 0;
   while (node->sends < rules->most_sends &&
          (node->sends < 2 || node->sent_at_once < rules->most_sent_at_once) &&
          next_segment(node, &c, &s)) {

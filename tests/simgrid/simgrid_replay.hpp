@@ -110,7 +110,8 @@ class Replay {
 
   std::string command(std::size_t count) const {
     return fmt::format(
-        "cd '{}' && '{}' -np {} -no-privatize -platform platform.xml -hostfile hosts -replay traces{}"
+        "cd '{}' && '{}' -np {} -no-privatize -platform platform.xml -hostfile hosts -replay "
+        "traces{}"
         " --log=smpi_replay.thresh:verbose"
         " '--log=root.fmt:%.12r:%m%n' 2>&1",
         folder_.path(), VICINAL_SMPIRUN, 2 * count, kNetworkOptions);

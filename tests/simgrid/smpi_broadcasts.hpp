@@ -42,9 +42,9 @@ inline std::vector<std::vector<double>> broadcast_arrivals(const machine::Networ
   for (std::uint32_t host = 0; host < network.hosts; ++host) hosts << 'h' << host << '\n';
   hosts.close();
   // Without the variable smpicc links SimGrid's library.
-  output_of(fmt::format(
-      "SMPI_NO_UNDEFINED_CHECK=1 '{}' -std=c11 -D_DEFAULT_SOURCE -O1 -Wall '{}' -o '{}' 2>&1",
-      VICINAL_SMPICC, VICINAL_SMPI_BROADCAST, folder.file("broadcast")));
+  output_of(
+      fmt::format("SMPI_NO_UNDEFINED_CHECK=1 '{}' -std=c11 -D_DEFAULT_SOURCE -O1 '{}' -o '{}' 2>&1",
+                  VICINAL_SMPICC, VICINAL_SMPI_BROADCAST, folder.file("broadcast")));
   std::istringstream output(output_of(fmt::format(
       "cd '{}' && '{}' -np {} -no-privatize -platform platform.xml -hostfile hosts{}"
       // What the program computes takes no time, nor do calls of MPI_Wtime, and of MPI_Testsome that find nothing.
