@@ -91,10 +91,11 @@ if(VICINAL_BUILD_TESTS)
   endif()
   # Run, never linked: Debian's SimGrid (LGPL) brings ns-3, which is under the GPL.
   find_program(VICINAL_SMPIRUN smpirun)
-  mark_as_advanced(VICINAL_SMPIRUN)
-  if(NOT VICINAL_SMPIRUN)
-    vicinal_missing("SimGrid's smpirun (Debian: libsimgrid-dev)"
-                    "The test of simulated copies against SimGrid is left out")
+  find_program(VICINAL_SMPICC smpicc)
+  mark_as_advanced(VICINAL_SMPIRUN VICINAL_SMPICC)
+  if(NOT VICINAL_SMPIRUN OR NOT VICINAL_SMPICC)
+    vicinal_missing("SimGrid's smpirun and smpicc (Debian: libsimgrid-dev)"
+                    "The tests of simulated copies and broadcasts against SimGrid are left out")
   endif()
   find_package(GTest CONFIG QUIET)
   if(NOT GTest_FOUND)

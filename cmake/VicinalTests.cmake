@@ -173,13 +173,17 @@ if(GTest_FOUND AND Clp_FOUND AND NOT VICINAL_SANITIZE)
   add_dependencies(vicinal_tests vicinal_tests_clp)
 endif()
 
-# Simulated copies against SimGrid, a program that the test starts.
-if(GTest_FOUND AND VICINAL_SMPIRUN AND NOT VICINAL_SANITIZE)
-  add_executable(vicinal_tests_simgrid "${PROJECT_SOURCE_DIR}/tests/simgrid/fluid_oracle_test.cpp")
+# Simulated copies and broadcasts against SimGrid, programs that the tests start. The program that broadcasts is compiled by
+# the test.
+if(GTest_FOUND AND VICINAL_SMPIRUN AND VICINAL_SMPICC AND NOT VICINAL_SANITIZE)
+  add_executable(vicinal_tests_simgrid "${PROJECT_SOURCE_DIR}/tests/simgrid/fluid_oracle_test.cpp"
+                                       "${PROJECT_SOURCE_DIR}/tests/simgrid/broadcast_oracle_test.cpp")
   set_target_properties(vicinal_tests_simgrid PROPERTIES OUTPUT_NAME simgrid RUNTIME_OUTPUT_DIRECTORY
                                                          "${PROJECT_BINARY_DIR}/tests")
   target_include_directories(vicinal_tests_simgrid PRIVATE "${PROJECT_SOURCE_DIR}/tests")
-  target_compile_definitions(vicinal_tests_simgrid PRIVATE VICINAL_SMPIRUN="${VICINAL_SMPIRUN}")
+  target_compile_definitions(
+    vicinal_tests_simgrid PRIVATE VICINAL_SMPIRUN="${VICINAL_SMPIRUN}" VICINAL_SMPICC="${VICINAL_SMPICC}"
+                                  VICINAL_SMPI_BROADCAST="${PROJECT_SOURCE_DIR}/tests/simgrid/broadcast.c")
   target_link_libraries(vicinal_tests_simgrid PRIVATE vicinal_internal GTest::gtest
                                                       GTest::gtest_main)
   vicinal_warnings(vicinal_tests_simgrid RELAXED)

@@ -1,12 +1,10 @@
 // SimGrid as an oracle: it plays the sends of a file, and says when each has ended.
 //
-// Its program is run, nothing is linked: Debian's libsimgrid (LGPL) brings ns-3, which is under the GPL.
-// The program is smpirun, which replays traces of MPI: a pair of ranks on two hosts of their own for
-// each sender, and a route between them of the links that its sends pass.
+// smpirun replays traces of MPI: a pair of ranks on two hosts of their own for each sender, and a route
+// between them of the links that its sends pass.
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -15,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "simgrid/smpirun.hpp"
 #include "support/temporary_folder.hpp"
 
 namespace vicinal::testing::simgrid {
@@ -51,7 +50,7 @@ class Replay {
     write("hosts", hosts_text(senders.size()));
     write("trace", trace_text(senders));
     write("traces", folder_.file("trace") + "\n");
-    return parse(run(senders.size()), senders);
+    return parse(output_of(command(senders.size())), senders);
   }
 
  private:
@@ -111,29 +110,11 @@ class Replay {
 
   std::string command(std::size_t count) const {
     return fmt::format(
-        "cd '{}' && '{}' -np {} -no-privatize -platform platform.xml -hostfile hosts -replay traces"
-        // Of the network: shares of bandwidth, and nothing else.
-        " --cfg=network/model:CM02 --cfg=network/crosstraffic:0 --cfg=network/TCP-gamma:0"
-        " --cfg=network/latency-factor:1 --cfg=network/bandwidth-factor:1 --cfg=network/weight-S:0"
-        // By default it takes what is within 10 microseconds (smpirun: 1 ns) for simultaneous.
-        " --cfg=surf/precision:1e-12"
-        // A send ends when its content is there, however short.
-        " --cfg=smpi/send-is-detached-thresh:0 --cfg=smpi/host-speed:1f"
-        " --log=xbt_cfg.thresh:warning --log=smpi_replay.thresh:verbose"
+        "cd '{}' && '{}' -np {} -no-privatize -platform platform.xml -hostfile hosts -replay "
+        "traces{}"
+        " --log=smpi_replay.thresh:verbose"
         " '--log=root.fmt:%.12r:%m%n' 2>&1",
-        folder_.path(), VICINAL_SMPIRUN, 2 * count);
-  }
-
-  std::string run(std::size_t count) const {
-    const std::string line = command(count);
-    std::FILE* const pipe = popen(line.c_str(), "r");
-    if (pipe == nullptr) throw std::runtime_error("cannot start " + line);
-    std::string output;
-    char buffer[4096];
-    for (std::size_t n = 0; (n = fread(buffer, 1, sizeof buffer, pipe)) > 0;)
-      output.append(buffer, n);
-    if (pclose(pipe) != 0) throw std::runtime_error(line + "\n" + output);
-    return output;
+        folder_.path(), VICINAL_SMPIRUN, 2 * count, kNetworkOptions);
   }
 
   // "0.123656789000:2 send 3 0 84 0.000200": when, the rank, what it did, how long that took.
