@@ -234,6 +234,8 @@ class Deliveries {
 
   // deliveries_sending.cpp
   void send_small(Source& source);
+  std::vector<Recipient> take_placed(const Source& source, const Tree& tree,
+                                     std::span<const Recipient>& recipients) const;
   void announce_along(Source& source, const Tree& tree, std::span<const Recipient> recipients);
   void announce(Source& source, const Recipient& to, const Tree& tree,
                 std::span<const Recipient> recipients);

@@ -82,22 +82,28 @@ void Deliveries::send(std::span<const ReadyTransfer> group, TransferId content) 
   if (brings) actions_.bring(content);
 }
 
-// Places are given by priority, in as many trees as messages can name their recipients.
+// The first of them, as many as one message can name, where they lie in the tree: by priority.
+std::vector<Recipient> Deliveries::take_placed(const Source& source, const Tree& tree,
+                                               std::span<const Recipient>& recipients) const {
+  const auto chunk = recipients.first(std::min(recipients.size(), kMostRecipients));
+  recipients = recipients.subspan(chunk.size());
+  std::vector<int> priorities;
+  priorities.reserve(chunk.size());
+  for (const Recipient& one : chunk) priorities.push_back(one.priority);
+  const std::vector<Time> at = arrivals({.tree = tree, .segment = source.route.segment},
+                                        chunk.size(), source.bytes, rules_.link);
+  std::vector<Recipient> placed;
+  placed.reserve(chunk.size());
+  for (const std::size_t number : places_by_priority(at, priorities)) {
+    placed.push_back(chunk[number]);
+  }
+  return placed;
+}
+
 void Deliveries::announce_along(Source& source, const Tree& tree,
                                 std::span<const Recipient> recipients) {
-  for (; !recipients.empty();
-       recipients = recipients.subspan(std::min(recipients.size(), kMostRecipients))) {
-    const auto chunk = recipients.first(std::min(recipients.size(), kMostRecipients));
-    std::vector<int> priorities;
-    priorities.reserve(chunk.size());
-    for (const Recipient& one : chunk) priorities.push_back(one.priority);
-    std::vector<Recipient> placed;
-    placed.reserve(chunk.size());
-    const std::vector<Time> at = arrivals({.tree = tree, .segment = source.route.segment},
-                                          chunk.size(), source.bytes, rules_.link);
-    for (const std::size_t number : places_by_priority(at, priorities)) {
-      placed.push_back(chunk[number]);
-    }
+  while (!recipients.empty()) {
+    const std::vector<Recipient> placed = take_placed(source, tree, recipients);
     for (const Branch& branch : branches(tree, placed.size())) {
       announce(source, placed[branch.head], below(tree),
                std::span(placed).subspan(branch.head + 1, branch.count));
@@ -127,14 +133,12 @@ void Deliveries::send_small(Source& source) {
   for (const Recipient& to : recipients) actions_.began(hop_to(to));
   actions_.read(source.id, content);
   const Tree tree = rules_.tree.value_or(source.route.tree);
-  for (std::span<const Recipient> rest = recipients; !rest.empty();
-       rest = rest.subspan(std::min(rest.size(), kMostRecipients))) {
+  for (std::span<const Recipient> rest = recipients; !rest.empty();) {
     pass_on({.parent = here_,
              .datum = source.datum,
              .bytes = source.bytes.value,
              .route = {.tree = tree, .segment = std::max<std::uint64_t>(source.bytes.value, 1)},
-             .recipients = {rest.begin(), rest.begin() + static_cast<std::ptrdiff_t>(std::min(
-                                                             rest.size(), kMostRecipients))},
+             .recipients = take_placed(source, tree, rest),
              .is_small = true,
              .content = content},
             here_);

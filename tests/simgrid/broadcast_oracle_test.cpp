@@ -96,19 +96,19 @@ void add_edges(std::vector<std::string>& edges, const comm::Tree& tree, std::uin
 std::string text_of(const machine::NetworkModel& network, const Broadcast& broadcast) {
   const comm::Tree tree = comm::tree_of_option(broadcast.tree).value();
   const std::uint32_t recipients = network.hosts - 1;
+  const comm::LinkCost cost{.overhead = network.send_overhead + network.receive_overhead,
+                            .latency = network.latency_between(0, 1),
+                            .bytes_per_second = network.nic.value};
+  const comm::Route route = comm::route_along(tree, recipients, broadcast.bytes, cost);
   std::vector<std::string> edges;
   for (std::uint32_t first = 1; first <= recipients; first += comm::kMostRecipients) {
     const std::size_t count = std::min<std::size_t>(network.hosts - first, comm::kMostRecipients);
     std::vector<std::uint32_t> list;
-    for (const std::size_t number : comm::places_by_priority(tree, std::vector<int>(count)))
+    const std::vector<Time> at = comm::arrivals(route, count, broadcast.bytes, cost);
+    for (const std::size_t number : comm::places_by_priority(at, std::vector<int>(count)))
       list.push_back(first + static_cast<std::uint32_t>(number));
     add_edges(edges, tree, 0, list);
   }
-  const comm::Route route =
-      comm::route_along(tree, recipients, broadcast.bytes,
-                        {.overhead = network.send_overhead + network.receive_overhead,
-                         .latency = network.latency_between(0, 1),
-                         .bytes_per_second = network.nic.value});
   return fmt::format("broadcast {} {} {}\n{}", broadcast.bytes.value, route.segment, edges.size(),
                      fmt::join(edges, ""));
 }

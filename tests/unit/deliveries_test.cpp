@@ -205,7 +205,7 @@ TEST_F(Broadcast, SmallContentGoesAlongTheTreeInMessages) {
   begin_one(100, "binomial");
   EXPECT_THAT(told.take(), ElementsAre("bring 12"));
   in_ram(12);
-  EXPECT_THAT(told.take(), ElementsAre("read 12", "content>3 d7 {4}", "content>2 d7", "end 12",
+  EXPECT_THAT(told.take(), ElementsAre("read 12", "content>2 d7 {4}", "content>3 d7", "end 12",
                                        "end 13", "end 14"));
 }
 
