@@ -130,7 +130,7 @@ TEST(SimulatedCluster, ContentComesInTheOrderOfPriorities) {
   for (const char* const tree : {"off", "chain", "auto"}) {
     EXPECT_EQ(order_of_readers(tree, priorities), expected) << tree;
   }
-  // A rank that waits for the next segment of one sends what it has to another: the later ones come closer together.
+  // Of trees with branches only the first are exact: while one branch waits for a segment, another is served.
   for (const char* const tree : {"binary", "binomial", "delegated"}) {
     const std::vector<std::uint32_t> order = order_of_readers(tree, priorities);
     EXPECT_EQ(order[0], expected[0]) << tree;
