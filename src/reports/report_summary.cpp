@@ -342,7 +342,8 @@ std::string hint_text(const Report& report, const Runs& runs) {
         "workers share the memory's bandwidth; compare with fewer --workers",
         slowness(fastest));
   }
-  if (idle >= kMuchIdle) {
+  const bool can_be_recorded = !fastest.simulation || fastest.ranks.empty();
+  if (idle >= kMuchIdle && can_be_recorded) {
     return "record it (--trace run.vtrace): vicinal explain run.vtrace says what workers waited "
            "for";
   }
