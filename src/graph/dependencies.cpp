@@ -322,7 +322,10 @@ template <Comes comes, Content leaves = Content::written>
   throw refusal(task, access);
 }
 
-template <Comes comes>
+// Of a task with more than the plain ones have: it may reduce.
+enum class Extended : bool { no, yes };
+
+template <Comes comes, Extended extended>
 [[gnu::noinline]] bool insert_several(Task& task, std::span<Access> accesses,
                                       std::int32_t blocked) {
   LockedHandles locked(accesses);
@@ -332,7 +335,7 @@ template <Comes comes>
     if (!grantable(LockedHandles::word_of(access), access.mode)) ++blocked;
   }
   // A task that reduces names its private copies while it runs: it begins when its last access has been entered.
-  const bool begins_later = task.reduces();
+  const bool begins_later = extended == Extended::yes && task.reduces();
   task.blocked.store(blocked + (begins_later ? 1 : 0), std::memory_order_relaxed);
   for (Access& access : accesses) enter<comes>(access, LockedHandles::word_of(access));
   if (begins_later) return task.blocked.fetch_sub(1, std::memory_order_acq_rel) == 1;
@@ -345,7 +348,10 @@ template <Comes comes>
 [[gnu::always_inline]] inline bool insert_as(Task& task) {
   const std::span<Access> accesses = task.accesses();
   const std::int32_t blocked = task.blocked.load(std::memory_order_relaxed) - 1;
-  if (accesses.size() > 1) return insert_several<comes>(task, accesses, blocked);
+  if (accesses.size() > 1) {
+    return task.extension ? insert_several<comes, Extended::yes>(task, accesses, blocked)
+                          : insert_several<comes, Extended::no>(task, accesses, blocked);
+  }
   if (accesses.size() == 1) return insert_one<comes>(task, accesses[0], blocked);
   task.blocked.store(blocked, std::memory_order_relaxed);
   return blocked == 0;
