@@ -47,12 +47,13 @@ bool Deliveries::offer(RankId from, const ParsedMessage& message, bool is_small)
   ParsedTree parsed;
   if (!parse(message.rest, parsed)) return false;
   if (parsed.tree.shape > static_cast<std::uint8_t>(TreeShape::delegated)) return false;
-  if (parsed.tree.segment == 0 || (is_small && parsed.rest.size() != header.value)) return false;
-  const auto is_rank = [&](std::uint32_t rank) { return rank < peers_.size(); };
-  if (!is_rank(parsed.tree.root) ||
-      !std::ranges::all_of(parsed.recipients, is_rank, &Recipient::rank)) {
+  if (parsed.tree.segment == 0 || parsed.tree.root >= peers_.size()) return false;
+  if (is_small ? parsed.rest.size() != header.value
+               : header.value > 0 && (header.value - 1) / parsed.tree.segment >= kMostSegments) {
     return false;
   }
+  const auto is_rank = [&](const Recipient& one) { return one.rank < peers_.size(); };
+  if (!std::ranges::all_of(parsed.recipients, is_rank)) return false;
   const Key key{parsed.tree.root, here_.value, header.version};
   const Tree tree{static_cast<TreeShape>(parsed.tree.shape), parsed.tree.arity};
   const auto [at, is_new] =
@@ -84,12 +85,13 @@ void Deliveries::match(Receiving& receiving, const Offer& offer) {
     const auto what = [](DatumId datum, std::uint64_t bytes) {
       return "datum " + std::to_string(datum.value) + ", " + std::to_string(bytes) + " bytes";
     };
-    return voice_.suspect("rank " + std::to_string(here_.value) + " waits for transfer " +
-                          std::to_string(transfer.what.version) + " of rank " +
-                          std::to_string(transfer.what.from.value) + ", " +
-                          what(transfer.what.datum, transfer.bytes.value) + ", and is offered " +
-                          what(offer.datum, offer.bytes) +
-                          ": the ranks did not submit the same tasks");
+    voice_.suspect("rank " + std::to_string(here_.value) + " waits for transfer " +
+                   std::to_string(transfer.what.version) + " of rank " +
+                   std::to_string(transfer.what.from.value) + ", " +
+                   what(transfer.what.datum, transfer.bytes.value) + ", and is offered " +
+                   what(offer.datum, offer.bytes) + ": the ranks did not submit the same tasks");
+    offers_.erase({transfer.what.from.value, here_.value, transfer.what.version});
+    return;
   }
   transfer.priority = offer.priority;
   if (receiving.room == Receiving::Room::there) return begin(receiving, offer);
@@ -201,7 +203,7 @@ void Deliveries::came(const Payload& payload) {
     for (std::size_t edge = 0; edge < source.edges.size(); ++edge) {
       const Edge& to = source.edges[edge];
       if (to.state != Edge::State::credited) continue;
-      turns_.emplace(-to.to.priority, to.turn, payload.id, edge, payload.segment);
+      turns_.emplace(~to.to.priority, to.turn, payload.id, edge, payload.segment);
     }
   }
   if (receiving.segments_left == 0) {

@@ -141,7 +141,10 @@ class Deliveries {
   // When it is to tick though nothing happens before; none: never.
   std::optional<Time> next() const;
   // The run is over.
-  void stop() { is_over_ = true; }
+  void stop() {
+    is_over_ = true;
+    waiting_.clear();
+  }
 
   // Messages. False: it is none.
   bool announced(RankId from, const ParsedMessage& message);

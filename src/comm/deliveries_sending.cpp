@@ -200,7 +200,7 @@ bool Deliveries::credit(RankId from, const ParsedMessage& message) {
     send_more();
   } else if (source.place == Source::Place::elsewhere) {
     source.place = Source::Place::wanted;
-    wanted_.emplace(-edge.to.priority, edge.turn, id);
+    wanted_.emplace(~edge.to.priority, edge.turn, id);
     bring_more();
   }
   return true;
@@ -242,6 +242,10 @@ bool Deliveries::declined(RankId from, const ParsedMessage& message) {
   if (found == unaccepted_.end()) return true;
   Source& source = sources_.at(found->second);
   const Tree tree{static_cast<TreeShape>(parsed.tree.shape), parsed.tree.arity};
+  for (const Recipient& one : parsed.recipients) {
+    const Key its{here_.value, one.rank, one.version};
+    if (!unaccepted_.contains(its) || edges_.contains(its)) return false;
+  }
   if (edge == edges_.end()) {
     announce(source, {from.value, message.header.version, message.header.priority}, tree, {});
   }
@@ -282,7 +286,7 @@ void Deliveries::take_turns(Source& source, std::size_t edge) {
   const Edge& to = source.edges[edge];
   for (std::size_t segment = 0; segment < to.channels.size(); ++segment) {
     if (source.come.empty() || source.come[segment]) {
-      turns_.emplace(-to.to.priority, to.turn, source.id.value, edge, segment);
+      turns_.emplace(~to.to.priority, to.turn, source.id.value, edge, segment);
     }
   }
 }

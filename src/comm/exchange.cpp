@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 namespace vicinal::comm {
 
@@ -149,12 +150,13 @@ void Exchange::message_arrived(RankId from, std::span<const std::byte> bytes) {
   }
 }
 
-// It has offered all that it ever will, and will give no credit.
+// It has offered all that it ever will, and will give no credit. What others send on for it may be on its way.
 void Exchange::require_nothing_of(RankId rank) {
   if (!deliveries_.needs(rank)) return;
   suspect("rank " + std::to_string(rank.value) + " has ended, and rank " +
-          std::to_string(here_.value) +
-          " still waits for it: the ranks did not submit the same tasks");
+              std::to_string(here_.value) +
+              " still waits for it: the ranks did not submit the same tasks",
+          rank);
 }
 
 // --- beginning and end
@@ -170,10 +172,7 @@ void Exchange::tick(Time now) {
   look_at_watched(now);
   deliveries_.tick(now);
   if (!is_over_ && clocks_.tick(now)) ask_time();
-  if (suspicion_) {
-    if (!suspicion_->until) suspicion_->until = now + rules_.suspicion;
-    if (now >= *suspicion_->until) return fail(suspicion_->text);
-  }
+  look_at_suspicion(now);
   if (report_) {
     if (!report_->until) report_->until = now + rules_.answer;
     if (now >= *report_->until) end_report();
@@ -217,9 +216,21 @@ void Exchange::rank_lost(RankId rank, const std::string& why) {
   }
 }
 
-void Exchange::suspect(const std::string& text) {
-  if (rules_.is_simulated) return fail(text);
-  if (!suspicion_ && !has_failed_) suspicion_ = Suspicion{text, {}};
+void Exchange::suspect(const std::string& text, std::optional<RankId> of) {
+  if (rules_.is_simulated && !of) return fail(text);
+  if (!suspicion_ && !has_failed_) suspicion_ = Suspicion{text, of, {}};
+}
+
+void Exchange::look_at_suspicion(Time now) {
+  if (!suspicion_) return;
+  if (!suspicion_->until) suspicion_->until = now + rules_.suspicion;
+  if (now < *suspicion_->until) return;
+  const Suspicion suspicion = *std::exchange(suspicion_, std::nullopt);
+  if (!suspicion.of || deliveries_.needs(*suspicion.of)) return fail(suspicion.text);
+  // Another one may have come meanwhile.
+  for (std::uint32_t rank = 0; rank < ranks_ && !suspicion_; ++rank) {
+    if (peers_[rank].has_finished && rank != here_.value) require_nothing_of({rank});
+  }
 }
 
 void Exchange::fail(const std::string& text) {

@@ -82,7 +82,7 @@ class Exchange {
   // The run is over, here and everywhere: `text` names the rank and says why.
   void fail(const std::string& text);
   // The same, unless a better reason is known within ExchangeRules::suspicion.
-  void suspect(const std::string& text);
+  void suspect(const std::string& text) { suspect(text, std::nullopt); }
   bool has_failed() const { return has_failed_; }
   // All is done here, and no transfer is left; clocks are compared once more before the others are told.
   void finish();
@@ -99,6 +99,8 @@ class Exchange {
   };
   struct Suspicion {
     std::string text;
+    std::optional<RankId>
+        of;  // it has ended, and something of it is missing; unless that comes yet
     std::optional<Time> until;  // none: since the last tick
   };
   struct Report {
@@ -111,6 +113,8 @@ class Exchange {
   void require(bool is_message, RankId from, std::size_t bytes);
   void greet(RankId from, const ParsedMessage& message);
   void require_nothing_of(RankId rank);
+  void suspect(const std::string& text, std::optional<RankId> of);
+  void look_at_suspicion(Time now);
   void look_at_watched(Time now);
   void beat_to(RankId rank);
   void compare();

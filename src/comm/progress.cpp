@@ -439,7 +439,7 @@ void Progress::message_arrived(RankId from, std::span<const std::byte> bytes) {
 void Progress::payload_ended(PayloadId payload) {
   --payloads_;
   hears_ = true;
-  exchange_->deliveries().payload_ended(payload);
+  if (exchange_) exchange_->deliveries().payload_ended(payload);
 }
 
 void Progress::rank_lost(RankId rank, const std::string& why) {

@@ -33,9 +33,21 @@ comm::LinkCost cost_of(const machine::NetworkModel& network) {
 
 }  // namespace
 
+namespace {
+// Whoever holds a rank holds the world of all.
+struct RanksInWorld {
+  RanksInWorld(std::shared_ptr<runtime::SharedWorld> its_world,
+               const machine::NetworkModel& network, std::uint32_t count,
+               const comm::DeliveryRules& rules)
+      : world(std::move(its_world)), ranks(world->world, network, count, rules) {}
+  std::shared_ptr<runtime::SharedWorld> world;
+  comm::SimulatedRanks ranks;
+};
+}  // namespace
+
 struct SimulatedCluster::Impl {
   machine::ClusterModel model;
-  std::shared_ptr<comm::SimulatedRanks> ranks;
+  std::shared_ptr<RanksInWorld> ranks;
 };
 
 SimulatedCluster::SimulatedCluster(const std::string& machine, std::uint32_t ranks,
@@ -53,8 +65,8 @@ SimulatedCluster::SimulatedCluster(const machine::ClusterModel& model, std::uint
   comm::DeliveryRules rules;
   rules.tree = comm::tree_of_option(broadcast);
   rules.link = cost_of(network);
-  impl_->ranks = std::make_shared<comm::SimulatedRanks>(world_.shared_->world, network,
-                                                        ranks == 0 ? network.hosts : ranks, rules);
+  impl_->ranks = std::make_shared<RanksInWorld>(world_.shared_, network,
+                                                ranks == 0 ? network.hosts : ranks, rules);
 }
 
 SimulatedCluster::~SimulatedCluster() = default;
@@ -64,12 +76,12 @@ const MachineDescription& SimulatedCluster::host() const {
 }
 
 std::uint32_t SimulatedCluster::count() const {
-  return impl_->ranks->count();
+  return impl_->ranks->ranks.count();
 }
 
 Ranks SimulatedCluster::rank(RankId rank) const {
   return internals::RanksOpener::make(std::make_shared<internals::RanksImpl>(
-      std::shared_ptr<comm::Progress>(impl_->ranks, &impl_->ranks->progress(rank))));
+      std::shared_ptr<comm::Progress>(impl_->ranks, &impl_->ranks->ranks.progress(rank))));
 }
 
 }  // namespace vicinal

@@ -138,6 +138,35 @@ TEST(SimulatedCluster, ContentComesInTheOrderOfPriorities) {
   }
 }
 
+// The other ranks are told, and simulated time does not stand still.
+TEST(SimulatedCluster, ARunThatIsCancelledEndsOnAllRanks) {
+  const SimulatedCluster cluster("cluster:ranks=5", 0, "chain");
+  std::deque<Runtime> ranks;
+  for (std::uint32_t r = 0; r < 5; ++r) {
+    ranks.emplace_back(cluster.host(), Options{.policy = "lws"}, cluster.world(),
+                       cluster.rank(RankId{r}));
+  }
+  for (Runtime& runtime : ranks) {
+    const Handle x = runtime.register_empty(RankId{0}, Bytes{8 << 20}, "x");
+    runtime.submit({.codelet = &kWrite, .operands = {W(x)}});
+    for (std::uint32_t r = 1; r < 5; ++r) {
+      const Handle seen = runtime.register_empty(RankId{r}, Bytes{8}, "seen");
+      runtime.submit({.codelet = &kRead, .operands = {W(seen), R(x)}});
+    }
+  }
+  ranks[3].cancel();
+  for (Runtime& runtime : ranks) EXPECT_THROW(runtime.wait(), Error);
+}
+
+TEST(SimulatedCluster, ARankMayOutliveTheCluster) {
+  Ranks rank;
+  {
+    const SimulatedCluster cluster("cluster:ranks=2");
+    rank = cluster.rank(RankId{1});
+  }
+  EXPECT_EQ(rank.rank(), RankId{1});
+}
+
 // --- graphs
 
 constexpr const char* kMachine = "cluster:ranks=6,gpus=2";

@@ -2,6 +2,7 @@
 #include "comm/deliveries.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -294,6 +295,52 @@ TEST_F(Forwarding, WhoIsServedByTheRootDeclinesThoseBelowAlone) {
   receive(4, 7, 0, 100'000);
   has_room(4);
   EXPECT_THAT(told.take(), ElementsAre("room 4", "receive 4<0 on 0", "credit>0 d7"));
+}
+
+TEST_F(Forwarding, AnOfferOfManySegmentsIsNoMessage) {
+  begin(along("chain"), 5);
+  receive(4, 7, 0, 1 << 20);
+  hear_of_tree(0, {.kind = MessageKind::announced, .datum = 7, .version = 1, .value = 1 << 20},
+               {.root = 0, .segment = (1 << 20) / 65});
+  EXPECT_THAT(told.failure, HasSubstr("bytes that are no message"));
+}
+
+TEST_F(Broadcast, WhoDeclinesForRanksThatAreNotThereSendsNoMessage) {
+  begin_one(10'000, "chain");
+  declined(3, {.root = 1, .shape = TreeShape::chain, .recipients = {{99, 1, 0}}});
+  EXPECT_THAT(told.failure, HasSubstr("rank 3 sent"));
+}
+
+TEST_F(Broadcast, WhoDeclinesForRanksThatAreServedSendsNoMessage) {
+  begin_one(10'000, "chain");
+  declined(3, {.root = 1, .shape = TreeShape::chain, .recipients = {{2, 1, 0}}});
+  EXPECT_THAT(told.failure, HasSubstr("rank 3 sent"));
+}
+
+// The larger content of the second offer would not fit into the room.
+TEST_F(OfOneRank, AnOfferThatDoesNotFitIsNotTakenWhenThereIsRoom) {
+  begin();
+  receive(4, 7, 0, 8);
+  announce(7, 0, 8);
+  told.take();
+  receive(5, 8, 0, 8, 2);
+  hear_of_tree(0, {.kind = MessageKind::content, .datum = 8, .version = 2, .value = 4096},
+               {.root = 0, .rest = std::string(4096, 42)});
+  has_room(4);
+  EXPECT_THAT(told.take(), ElementsAre("receive 4<0 on 0", "credit>0 d7"));
+  EXPECT_EQ(told.failure, "");
+  exchange->tick(seconds(1));
+  exchange->tick(seconds(2));
+  EXPECT_THAT(told.failure, HasSubstr("is offered datum 8, 4096 bytes"));
+}
+
+TEST_F(OfOneRank, TheLeastPriorityIsOne) {
+  begin();
+  send(1, 1, 2, 100'000, std::numeric_limits<int>::min(), 1);
+  send(2, 2, 2, 100'000, std::numeric_limits<int>::max(), 2);
+  credit(2, 1, 0, 1);
+  credit(2, 2, 1, 2);
+  EXPECT_THAT(told.take(), ElementsAre("announced>2 d1", "announced>2 d2", "bring 1"));
 }
 
 TEST_F(Forwarding, WhatIsNoTreeIsNoMessage) {

@@ -47,6 +47,30 @@ TEST_F(OfOneRank, WhoHasFinishedOwesNothing) {
   EXPECT_THAT(told.failure, HasSubstr("rank 0 has ended, and rank 1 still waits for it"));
 }
 
+// Another rank sends it on, and may do so later than the root ends.
+TEST_F(OfOneRank, WhatComesThroughAnotherRankMayComeAfterTheEndOfTheFirst) {
+  begin(few(), 4);
+  receive(4, 7, 0, 100);
+  receive(5, 8, 0, 100, 2);
+  hear(0, {.kind = MessageKind::finished});
+  exchange->tick(seconds(0));
+  const auto content = [&](std::uint32_t datum, std::uint32_t version) {
+    hear_of_tree(3,
+                 {.kind = MessageKind::content, .datum = datum, .version = version, .value = 100},
+                 {.root = 0, .rest = std::string(100, 42)});
+  };
+  content(7, 1);
+  content(8, 2);
+  exchange->tick(seconds(1));
+  exchange->tick(seconds(3));
+  EXPECT_EQ(told.failure, "");
+  // What does not come is missed all the same.
+  receive(6, 9, 0, 100, 3);
+  exchange->tick(seconds(4));
+  exchange->tick(seconds(5));
+  EXPECT_THAT(told.failure, HasSubstr("rank 0 has ended, and rank 1 still waits for it"));
+}
+
 TEST_F(OfOneRank, FinishesWhenAllHave) {
   begin();
   hear(0, {.kind = MessageKind::finished});
