@@ -33,21 +33,17 @@ comm::LinkCost cost_of(const machine::NetworkModel& network) {
 
 }  // namespace
 
-namespace {
-// Whoever holds a rank holds the world of all.
-struct RanksInWorld {
-  RanksInWorld(std::shared_ptr<runtime::SharedWorld> its_world,
-               const machine::NetworkModel& network, std::uint32_t count,
-               const comm::DeliveryRules& rules)
-      : world(std::move(its_world)), ranks(world->world, network, count, rules) {}
-  std::shared_ptr<runtime::SharedWorld> world;
-  comm::SimulatedRanks ranks;
-};
-}  // namespace
-
 struct SimulatedCluster::Impl {
+  // Whoever holds a rank holds the world of all.
+  struct InWorld {
+    InWorld(std::shared_ptr<runtime::SharedWorld> its_world, const machine::NetworkModel& network,
+            std::uint32_t count, const comm::DeliveryRules& rules)
+        : world(std::move(its_world)), ranks(world->world, network, count, rules) {}
+    std::shared_ptr<runtime::SharedWorld> world;
+    comm::SimulatedRanks ranks;
+  };
   machine::ClusterModel model;
-  std::shared_ptr<RanksInWorld> ranks;
+  std::shared_ptr<InWorld> all;
 };
 
 SimulatedCluster::SimulatedCluster(const std::string& machine, std::uint32_t ranks,
@@ -65,8 +61,8 @@ SimulatedCluster::SimulatedCluster(const machine::ClusterModel& model, std::uint
   comm::DeliveryRules rules;
   rules.tree = comm::tree_of_option(broadcast);
   rules.link = cost_of(network);
-  impl_->ranks = std::make_shared<RanksInWorld>(world_.shared_, network,
-                                                ranks == 0 ? network.hosts : ranks, rules);
+  impl_->all = std::make_shared<Impl::InWorld>(world_.shared_, network,
+                                               ranks == 0 ? network.hosts : ranks, rules);
 }
 
 SimulatedCluster::~SimulatedCluster() = default;
@@ -76,12 +72,12 @@ const MachineDescription& SimulatedCluster::host() const {
 }
 
 std::uint32_t SimulatedCluster::count() const {
-  return impl_->ranks->ranks.count();
+  return impl_->all->ranks.count();
 }
 
 Ranks SimulatedCluster::rank(RankId rank) const {
   return internals::RanksOpener::make(std::make_shared<internals::RanksImpl>(
-      std::shared_ptr<comm::Progress>(impl_->ranks, &impl_->ranks->ranks.progress(rank))));
+      std::shared_ptr<comm::Progress>(impl_->all, &impl_->all->ranks.progress(rank))));
 }
 
 }  // namespace vicinal
