@@ -262,16 +262,20 @@ void Progress::put_down(TransferId id) {
 }
 
 namespace {
-// Where a piece of what the view shows lies, and how. It begins and ends with a column, or there are no gaps.
+// Where a piece of what the view shows lies, and how. It begins and ends with a column, or there are no gaps. Simulated content
+// lies nowhere.
 OperandView part_of(const OperandView& view, Piece piece) {
   if (piece.bytes == view.layout.bytes().value) return view;
+  const auto at = [&](std::uint64_t offset) {
+    return view.address != nullptr ? view.address + offset : nullptr;
+  };
   if (view.layout.contiguous()) {
-    return {view.address + piece.offset, {piece.bytes, 1, piece.bytes, view.layout.element_bytes}};
+    return {at(piece.offset), {piece.bytes, 1, piece.bytes, view.layout.element_bytes}};
   }
   const std::uint64_t column = view.layout.column_bytes;
   Layout layout = view.layout;
   layout.columns = piece.bytes / column;
-  return {view.address + piece.offset / column * layout.stride_bytes, layout};
+  return {at(piece.offset / column * layout.stride_bytes), layout};
 }
 }  // namespace
 

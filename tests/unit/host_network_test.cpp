@@ -200,7 +200,8 @@ TEST_F(HostNetworkTest, RandomMessagesArriveOnceAndLinksCarryTheirBytes) {
       std::map<machine::NetworkLink, std::uint64_t> expected;
       for (const HostNetwork::Message& message : messages) {
         network.send(message);
-        for (const auto link : model.route(message.from, message.to).links()) {
+        const machine::NetworkRoute route = model.route(message.from, message.to);
+        for (const auto link : route.links()) {
           expected[link] += message.bytes.value;
         }
       }
