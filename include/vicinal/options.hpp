@@ -67,6 +67,7 @@ struct Options {
       "auto";  // over which ranks work together: that of the launcher; openmpi, mpich, none
   // How a version goes to several ranks: auto, off, or a tree: chain, binary, 4-ary, binomial, delegated.
   std::string broadcast = "auto";
+  std::string broadcast_finding = "sequence";  // how such versions are found: sequence, bags
   double rank_timeout =
       10;  // seconds without a sign of life after which a rank is taken to be lost
 

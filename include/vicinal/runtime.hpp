@@ -213,6 +213,10 @@ class Runtime {
   void unregister(Handle handle, WriteBack write_back = WriteBack::yes);
   // After the tasks submitted so far: the handle's content is lost; the next access must write.
   void invalidate(Handle handle);
+  // On several ranks, with the option broadcast_finding = bags: so many ranks beside the owner read the content that the
+  // tasks submitted so far leave; to be called before the tasks that read it. When as many of these sends have been
+  // submitted the bag closes, and further ones go alone (paper 004, section 4.3.1). 0: any number. It changes no result.
+  void announce_readers(Handle handle, std::uint32_t ranks);
   // The handle in the parts that `divide` lists, each a handle, for the `access` given; see partition.hpp. Nothing is
   // moved and nobody waits; also inside a task. No other thread may submit a task that names the handle meanwhile.
   // Throws UsageError for parts that overlap each other or go beyond the whole, and for parts that overlap an earlier

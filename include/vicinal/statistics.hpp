@@ -62,6 +62,11 @@ struct Statistics {
   std::uint64_t broadcasts = 0;  // begun by this rank: versions that went to several ranks together
   std::uint64_t late_sends =
       0;  // of versions that had gone to others before: they missed the broadcast
+  std::uint64_t versions_to_several = 0;  // of this rank's data, that other ranks read, two or more
+  // Of these, those of which all readers had been submitted when the version was ready.
+  std::uint64_t versions_in_time = 0;
+  // Versions of which several readers had been submitted by then, and did not get it together.
+  std::uint64_t broadcasts_missed = 0;
 
   // Tasks done that the application has submitted.
   std::uint64_t application_tasks_done() const {

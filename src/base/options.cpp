@@ -151,6 +151,10 @@ constexpr OptionEntry kTable[] = {
      "least time for their size and the number of ranks; off: to one after the other; along one "
      "tree: chain, binary, binomial, delegated (the first rank does it), or 4-ary, with any "
      "number."},
+    {"broadcast_finding", &Options::broadcast_finding,
+     "How the versions that go to several ranks together are found: sequence: all readers that are "
+     "submitted when the rank comes to send the version, and those that come later, together "
+     "again; bags: those submitted before the version was ready, others alone."},
     {"rank_timeout", &Options::rank_timeout,
      "Seconds after which a rank that gives no sign of life is taken to be lost, which ends the "
      "run "

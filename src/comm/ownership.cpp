@@ -9,7 +9,7 @@ DatumId Ownership::add(RankId owner, Bytes bytes, bool written) {
   const auto [size, is_new] =
       size_numbers_.try_emplace(bytes.value, static_cast<std::uint32_t>(sizes_.size()));
   if (is_new) sizes_.push_back(bytes);
-  data_.push_back({.owner = owner.value & 0x7ffffffU,
+  data_.push_back({.owner = owner.value & 0x3ffffffU,
                    .is_written = written ? 1U : 0U,
                    .size = size->second,
                    .there = {}});
@@ -72,6 +72,7 @@ void Ownership::read(DatumId id, RankId on) {
   note_copy(id, datum, on);
   before_.push_back(numbered(id, {datum.owner}, on));
   before_.back().is_first = datum.has_left == 0;
+  if (owns) before_.back().reader = datum.there.size() - datum.is_from_there;
   datum.has_left = 1;
 }
 
@@ -79,6 +80,7 @@ void Ownership::write(DatumId id, RankId on) {
   Datum& datum = data_[id.value];
   datum.is_written = 1;
   datum.has_left = 0;
+  datum.is_from_there = on.value == datum.owner ? 0U : 1U;
   const bool owns = datum.owner == here_.value;
   const bool was_here = !owns && !datum.there.empty();
   datum.there.clear();
@@ -126,6 +128,7 @@ Ownership::Effects Ownership::run_everywhere(DatumId id, AccessMode mode) {
   if (writes(mode)) {
     datum.is_written = 1;
     datum.has_left = 0;
+    datum.is_from_there = 0;
     if (datum.has_family != 0) outdate_relatives(id);
     each_reader([&](RankId rank) {
       if (!datum.there.has(rank)) note_copy(id, datum, rank);
@@ -154,6 +157,7 @@ std::span<const DatumId> Ownership::forget(DatumId id) {
   }
   datum.is_written = 0;
   datum.has_left = 0;
+  datum.is_from_there = 0;
   datum.there.clear();
   return stale_;
 }
@@ -165,6 +169,7 @@ std::span<const DatumId> Ownership::drop_copies() {
     datum.is_listed = 0;
     if (datum.there.empty()) continue;
     datum.there.clear();
+    datum.is_from_there = 0;
     if (datum.owner != here_.value) stale_.push_back(id);
   }
   copied_.clear();

@@ -103,6 +103,9 @@ RankRecord rank_record(const RunRecord& record, const Statistics& before, const 
                   .forwarded = after.forwarded - before.forwarded,
                   .broadcasts = after.broadcasts - before.broadcasts,
                   .late_sends = after.late_sends - before.late_sends,
+                  .versions_to_several = after.versions_to_several - before.versions_to_several,
+                  .versions_in_time = after.versions_in_time - before.versions_in_time,
+                  .broadcasts_missed = after.broadcasts_missed - before.broadcasts_missed,
                   .peak = {},
                   .bytes_in = record.bytes_in,
                   .bytes_out = record.bytes_out};

@@ -55,6 +55,9 @@ Json ranks_json(const std::vector<RankRecord>& ranks) {
                     {"forwarded", rank.forwarded.value},
                     {"broadcasts", rank.broadcasts},
                     {"late_sends", rank.late_sends},
+                    {"versions_to_several", rank.versions_to_several},
+                    {"versions_in_time", rank.versions_in_time},
+                    {"broadcasts_missed", rank.broadcasts_missed},
                     {"peak", rank.peak.value},
                     {"bytes_in", rank.bytes_in.value},
                     {"bytes_out", rank.bytes_out.value}});

@@ -226,6 +226,22 @@ std::string ranks_sentence(const RunRecord& run) {
       share_text(other, all));
 }
 
+// Of all ranks; empty: no version went to several.
+std::string broadcasts_text(const RunRecord& run) {
+  const auto sum = [&](std::uint64_t RankRecord::*member) {
+    std::uint64_t total = 0;
+    for (const RankRecord& rank : run.ranks) total += rank.*member;
+    return total;
+  };
+  const std::uint64_t several = sum(&RankRecord::versions_to_several);
+  if (several == 0) return {};
+  return fmt::format(
+      "broadcasts: {}, of {} versions that several ranks read; of {} all readers were known in time, "
+      "{} missed; {} sends came late\n",
+      sum(&RankRecord::broadcasts), several, sum(&RankRecord::versions_in_time),
+      sum(&RankRecord::broadcasts_missed), sum(&RankRecord::late_sends));
+}
+
 // Of the fastest run: a row per rank, those in the middle of many left out.
 std::string ranks_text(const RunRecord& run) {
   constexpr std::size_t kMost = 16;
@@ -245,7 +261,7 @@ std::string ranks_text(const RunRecord& run) {
   const std::string skipped =
       count > kMost ? fmt::format("ranks {} to {} left out: --json has all\n", kMost - 1, count - 2)
                     : "";
-  return aligned(rows, 1) + skipped;
+  return aligned(rows, 1) + skipped + broadcasts_text(run);
 }
 
 // --- What bounds the runs --------------------------------------------------------------------------

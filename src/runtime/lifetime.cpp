@@ -135,6 +135,7 @@ void RuntimeImpl::provide_room_for_sends(Bytes bytes, const std::string& name) {
 void RuntimeImpl::begin_with_ranks() {
   const bool is_limited = engine_->residency().limit(kRam).has_value();
   room_for_sends_.emplace(*application_);
+  progress_->find_broadcasts(comm::finding_of_option(options_.broadcast_finding));
   sequence_ = std::make_unique<RankSequence>(
       *progress_, *application_, is_limited, [this] { return stall_report(); },
       [this](Bytes bytes, const std::string& name) { provide_room_for_sends(bytes, name); });
@@ -150,7 +151,10 @@ Statistics RuntimeImpl::statistics() const {
     statistics.received = counts.deliveries.received;
     statistics.forwarded = counts.deliveries.forwarded;
     statistics.broadcasts = counts.deliveries.broadcasts;
-    statistics.late_sends = counts.late;
+    statistics.late_sends = counts.finding.late;
+    statistics.versions_to_several = counts.finding.several;
+    statistics.versions_in_time = counts.finding.in_time;
+    statistics.broadcasts_missed = counts.finding.missed;
     statistics.messages = counts.messages;
   }
   return statistics;

@@ -23,6 +23,12 @@ void RankSequence::invalidate(Handle handle) {
   if (local) here_alone([&] { application_.invalidations.submit(local); });
 }
 
+// It changes how its owner sends, and nothing that other ranks would have to know.
+void RankSequence::announce_readers(Handle handle, std::uint32_t readers) {
+  const comm::DatumId id = datum(handle);
+  if (ownership_.owner(id) == here()) progress_.announce_readers(id, readers);
+}
+
 Parts RankSequence::partition(Handle whole, const Divide& divide, PartAccess access) {
   const comm::DatumId id = datum(whole);
   const std::string name = name_of(id);

@@ -196,7 +196,8 @@ void RankSequence::submit(const comm::Transfer& transfer, int priority) {
   if (transfer.from == here() && ownership_.owner(transfer.datum) != here()) {
     provide_(ownership_.bytes(transfer.datum), name_of(transfer.datum));
   }
-  const std::uint64_t id = progress_.add(transfer, local.impl()->layout, priority);
+  const bool takes_place = application_.submissions.submitter() == nullptr;
+  const std::uint64_t id = progress_.add(transfer, local.impl()->layout, priority, takes_place);
   if (transfer.from == here()) {
     application_.transfers.submit_send(local, id, priority);
   } else {

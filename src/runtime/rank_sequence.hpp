@@ -75,6 +75,7 @@ class RankSequence final : private comm::RankVoice {
   // The calls of the same names, of data that all ranks know. They throw the same on all ranks, or do what is to be done
   // here.
   void invalidate(Handle handle);
+  void announce_readers(Handle handle, std::uint32_t readers);
   Parts partition(Handle whole, const Divide& divide, PartAccess access);
   void unpartition(const Parts& parts);
   void set_reduction(Handle handle, const Reduction& reduction);

@@ -334,6 +334,12 @@ void RuntimeImpl::flush_home(graph::Handle& handle, memory::Request& request) {
   engine_->data().release(request);
 }
 
+void RuntimeImpl::announce_readers(Handle handle, std::uint32_t ranks) {
+  RankSequence* const sequence = ranks_of(handle, "announce_readers");
+  if (sequence != nullptr) return sequence->announce_readers(handle, ranks);
+  check(application_->declared.local(handle, "announce_readers"), "announce_readers");
+}
+
 // The invalidation gives its room back when the tasks before it have ended, also while its slot is kept.
 void RuntimeImpl::release_later(Handle registered) {
   if (RankSequence* const sequence = ranks_of(registered, "release_later")) {

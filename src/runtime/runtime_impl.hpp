@@ -82,6 +82,7 @@ class RuntimeImpl {
   // It goes when the tasks that use it have ended; does not wait. Any thread, also inside a task.
   void let_go(Handle handle) noexcept;
   void release_later(Handle handle);
+  void announce_readers(Handle handle, std::uint32_t ranks);
   // Registers data that all ranks know, by `make` on the rank that owns them; none: the next in turn. Without other
   // ranks: calls `make`.
   template <typename Make>

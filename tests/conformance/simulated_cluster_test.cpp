@@ -233,6 +233,42 @@ TEST(SimulatedCluster, ABroadcastOfAFactorisationMissesNobodyAndSendsNoByteMore)
   EXPECT_EQ(done, graph.tasks().size());
 }
 
+// A send takes its place when the application has come to it, in simulated time: what comes after 50 tasks of 1 us each is late for
+// a version that is ready before.
+TEST(SimulatedCluster, AReaderIsLateWhereItsSubmissionIs) {
+  for (const char* const finding : {"sequence", "bags"}) {
+    for (const bool is_late : {false, true}) {
+      const SimulatedCluster cluster("occigen", 4);
+      std::deque<Runtime> ranks;
+      for (std::uint32_t r = 0; r < cluster.count(); ++r) {
+        ranks.emplace_back(cluster.host(),
+                           Options{.policy = "lws", .broadcast_finding = finding},
+                           cluster.world(), cluster.rank(RankId{r}));
+      }
+      for (Runtime& runtime : ranks) {
+        const Handle x = runtime.register_empty(RankId{0}, Bytes{1 << 20}, "x");
+        const Handle other = runtime.register_empty(RankId{0}, Bytes{8}, "other");
+        runtime.submit({.codelet = &kWrite, .operands = {W(x)}});
+        for (std::uint32_t r = 1; r < cluster.count(); ++r) {
+          const Handle seen = runtime.register_empty(RankId{r}, Bytes{8}, "seen");
+          runtime.submit({.codelet = &kRead, .operands = {W(seen), R(x)}});
+          for (int task = 0; task < 50 && is_late && r == 1; ++task)
+            runtime.submit({.codelet = &kWrite, .operands = {W(other)}});
+        }
+      }
+      for (Runtime& runtime : ranks) runtime.wait();
+      const Statistics statistics = ranks[0].statistics();
+      EXPECT_EQ(statistics.versions_to_several, 1U);
+      EXPECT_EQ(statistics.versions_in_time, is_late ? 0U : 1U) << finding;
+      EXPECT_EQ(statistics.late_sends, is_late ? 2U : 0U) << finding;
+      // What is late goes together where the sequence tells.
+      const bool is_found = !is_late || std::string_view(finding) == "sequence";
+      EXPECT_EQ(statistics.broadcasts, is_found ? 1U : 0U) << finding;
+      EXPECT_EQ(statistics.broadcasts_missed, 0U);
+    }
+  }
+}
+
 TEST(SimulatedCluster, GraphsThatRanksCannotPlayAreRefused) {
   const auto refused = [](const graph::Graph& graph, const std::string& why) {
     try {

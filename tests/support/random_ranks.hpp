@@ -1,5 +1,6 @@
 // Random programs on ranks of one process: how many ranks there are, on what each runs, in which order their messages
-// come. RANKS_SEED and RANKS_PROGRAMS choose which programs, and how many. Under mpirun the ranks are its processes.
+// come. RANKS_SEED and RANKS_PROGRAMS choose which programs, and how many, RANKS_FINDING the way in which broadcasts are found (of
+// each rank another one without it). Under mpirun the ranks are its processes.
 #pragma once
 
 #include <algorithm>
@@ -44,6 +45,10 @@ inline Options random_rank_options(base::Random& random, const RankBytes& bytes,
     options.accelerators = 1 + static_cast<std::uint32_t>(random.below(2));
     if (random.below(2) == 0) options.accelerator_memory = Bytes{bytes.most_of_task + 4096};
   }
+  const char* const way = std::getenv("RANKS_FINDING");
+  options.broadcast_finding = way != nullptr            ? way
+                              : random.below(2) == 0 ? "sequence"
+                                                        : "bags";
   return options;
 }
 

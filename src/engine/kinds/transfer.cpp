@@ -41,6 +41,10 @@ void Transfers::submit_receive(Handle registered, std::uint64_t number) {
   application_.submissions.submit_plain_settled(task);
 }
 
+void Transfers::submitted(const graph::Task& task) {
+  carrier_->submitted(data_of(task).number);
+}
+
 void Transfers::ready(graph::Task& task) {
   carrier_->ready(data_of(task).number, task);
 }

@@ -23,6 +23,8 @@ class Carrier {
   Carrier(const Carrier&) = delete;
   Carrier& operator=(const Carrier&) = delete;
   virtual ~Carrier() = default;
+  // The task takes its place among those submitted. Only where it was given back for a while (SimulatedSubmitter).
+  virtual void submitted(std::uint64_t number) = 0;
   // The task has access to its handle.
   virtual void ready(std::uint64_t number, graph::Task& task) = 0;
   // After Transfers::hold: the content, or room for it, is in RAM, or `error` says why not.
@@ -57,6 +59,8 @@ class Transfers final : public Kind {
   void end(graph::Task& task, Outcome outcome);
   static bool is_lost(const graph::Task& task);  // what was to be sent
 
+  // A send or a receive takes its place in simulated time.
+  void submitted(const graph::Task& task);
   void ready(graph::Task& task) override;
   void held(graph::Task& task, const std::exception_ptr& error) override;
 
