@@ -40,10 +40,10 @@ struct FindingCounts {
 class SendGroup {
   friend class BroadcastFinding;
   std::vector<ReadyTransfer> members_;
-  std::uint32_t readers_ = 0;    // ranks for which the version was submitted so far
-  std::uint32_t most_ = 0;       // members; 0: any number
-  bool is_behind_ = false;       // others of its version have left
-  bool is_ready_ = false;        // the content
+  std::uint32_t readers_ = 0;  // ranks for which the version was submitted so far
+  std::uint32_t most_ = 0;     // members; 0: any number
+  bool is_behind_ = false;     // others of its version have left
+  bool is_ready_ = false;      // the content
   bool has_left_ = false;
 };
 
@@ -75,7 +75,7 @@ class BroadcastFinding {
   std::unordered_map<std::uint32_t, Group> open_;  // by datum: of versions that others may join
   std::unordered_map<std::uint32_t, std::uint32_t> announced_;  // by datum: readers
   FindingCounts counts_;
-  std::uint64_t late_versions_ = 0;  // of `several`: not in time
+  std::uint64_t late_versions_ = 0;         // of `several`: not in time
   std::unordered_set<std::uint32_t> late_;  // data whose present version is one of them
 };
 

@@ -124,8 +124,9 @@ class Ownership {
  private:
   struct Datum {
     std::uint32_t owner : 26 = 0;
-    std::uint32_t has_left : 1 = 0;   // at the owner: the version, for some rank
-    std::uint32_t is_from_there : 1 = 0;  // at the owner: one of `there` has written it, and was sent nothing
+    std::uint32_t has_left : 1 = 0;  // at the owner: the version, for some rank
+    std::uint32_t is_from_there : 1 =
+        0;  // at the owner: one of `there` has written it, and was sent nothing
     std::uint32_t is_listed : 1 = 0;  // in `copied_`
     std::uint32_t is_written : 1 =
         0;  // somebody has; of data in parts: where the whole has the content

@@ -187,7 +187,7 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   Finding way_ = Finding::sequence;
   BroadcastFinding finding_;
   Counts counts_;
-  std::uint32_t run_ = 0;  // the number of the run
+  std::uint32_t run_ = 0;                    // the number of the run
   std::optional<ClockComparison> compared_;  // last
 
   std::atomic<std::uint64_t> under_way_{0};

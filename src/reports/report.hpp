@@ -77,18 +77,18 @@ struct RankRecord {
   double ended_seconds = 0;     // while other ranks had not ended
   std::uint64_t tasks = 0;
   std::uint32_t workers = 0;
-  Bytes sent;                    // content, to other ranks
-  Bytes received;                // likewise
-  std::uint64_t messages = 0;    // sent beside that
-  Bytes forwarded;               // of what was sent: for other ranks
-  std::uint64_t broadcasts = 0;  // begun there
-  std::uint64_t late_sends = 0;  // that missed one
+  Bytes sent;                             // content, to other ranks
+  Bytes received;                         // likewise
+  std::uint64_t messages = 0;             // sent beside that
+  Bytes forwarded;                        // of what was sent: for other ranks
+  std::uint64_t broadcasts = 0;           // begun there
+  std::uint64_t late_sends = 0;           // that missed one
   std::uint64_t versions_to_several = 0;  // as of Statistics
   std::uint64_t versions_in_time = 0;     // likewise
   std::uint64_t broadcasts_missed = 0;    // likewise
-  Bytes peak;                    // in RAM, from the start of the runtime on
-  Bytes bytes_in;                // as of RunRecord
-  Bytes bytes_out;               // likewise
+  Bytes peak;                             // in RAM, from the start of the runtime on
+  Bytes bytes_in;                         // as of RunRecord
+  Bytes bytes_out;                        // likewise
 };
 
 struct RunRecord {

@@ -236,7 +236,8 @@ std::string broadcasts_text(const RunRecord& run) {
   const std::uint64_t several = sum(&RankRecord::versions_to_several);
   if (several == 0) return {};
   return fmt::format(
-      "broadcasts: {}, of {} versions that several ranks read; of {} all readers were known in time, "
+      "broadcasts: {}, of {} versions that several ranks read; of {} all readers were known in "
+      "time, "
       "{} missed; {} sends came late\n",
       sum(&RankRecord::broadcasts), several, sum(&RankRecord::versions_in_time),
       sum(&RankRecord::broadcasts_missed), sum(&RankRecord::late_sends));

@@ -182,10 +182,11 @@ struct Played {
     late += one.late_sends;
   }
   void say() const {
-    std::printf("broadcasts %llu of %llu versions to several; in time %llu, missed %llu; late sends %llu\n",
-                static_cast<unsigned long long>(broadcasts), static_cast<unsigned long long>(several),
-                static_cast<unsigned long long>(in_time), static_cast<unsigned long long>(missed),
-                static_cast<unsigned long long>(late));
+    std::printf(
+        "broadcasts %llu of %llu versions to several; in time %llu, missed %llu; late sends %llu\n",
+        static_cast<unsigned long long>(broadcasts), static_cast<unsigned long long>(several),
+        static_cast<unsigned long long>(in_time), static_cast<unsigned long long>(missed),
+        static_cast<unsigned long long>(late));
   }
 };
 
@@ -249,7 +250,8 @@ TEST(RanksBroadcasts, RandomProgramsHoldWhatIsDifficult) {
     const auto look = [&] {
       if (!writer) return;
       for (const std::size_t datum : writer->outputs) {
-        const std::size_t remote = readers[datum].size() - readers[datum].count(plan.owners[datum].value);
+        const std::size_t remote =
+            readers[datum].size() - readers[datum].count(plan.owners[datum].value);
         if (remote < 2) continue;
         met.insert("a broadcast");
         if (priorities[datum].size() > 1) met.insert("priorities");
@@ -285,15 +287,18 @@ TEST(RanksBroadcasts, RandomProgramsHoldWhatIsDifficult) {
     }
     look();
     const Options options = tests::random_rank_options(seed, RankId{1}, plan.bytes, "folder");
-    if (options.memory && options.memory->value <= std::max(plan.bytes.most_of_task, plan.bytes.largest) + plan.bytes.largest)
+    if (options.memory &&
+        options.memory->value <=
+            std::max(plan.bytes.most_of_task, plan.bytes.largest) + plan.bytes.largest)
       met.insert("the tightest memory");
     met.insert(options.broadcast_finding);
   }
-  EXPECT_EQ(met, (std::set<std::string>{
-                     "a broadcast", "a receiver that has the next version", "a writer behind forwards",
-                     "announced readers", "bags", "content written elsewhere", "priorities",
-                     "receives posted late", "segments", "sequence", "small content",
-                     "the tightest memory", "two outputs with overlapping readers"}));
+  EXPECT_EQ(
+      met, (std::set<std::string>{"a broadcast", "a receiver that has the next version",
+                                  "a writer behind forwards", "announced readers", "bags",
+                                  "content written elsewhere", "priorities", "receives posted late",
+                                  "segments", "sequence", "small content", "the tightest memory",
+                                  "two outputs with overlapping readers"}));
 }
 
 // --- what is counted
@@ -310,8 +315,7 @@ const Codelet kLook{.name = "look", .cpu = [](KernelContext& k) {
 
 // Rank 0 writes a version once all others have been submitted as its readers.
 std::vector<Statistics> send_to_all(std::uint32_t ranks, const char* tree, Bytes bytes,
-                                    const char* finding = "sequence",
-                                    std::uint32_t announced = 0) {
+                                    const char* finding = "sequence", std::uint32_t announced = 0) {
   comm::LocalWorld world(ranks, {});
   comm::ExchangeRules rules;
   rules.deliveries.tree = comm::tree_of_option(tree);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -241,8 +242,7 @@ TEST(SimulatedCluster, AReaderIsLateWhereItsSubmissionIs) {
       const SimulatedCluster cluster("occigen", 4);
       std::deque<Runtime> ranks;
       for (std::uint32_t r = 0; r < cluster.count(); ++r) {
-        ranks.emplace_back(cluster.host(),
-                           Options{.policy = "lws", .broadcast_finding = finding},
+        ranks.emplace_back(cluster.host(), Options{.policy = "lws", .broadcast_finding = finding},
                            cluster.world(), cluster.rank(RankId{r}));
       }
       for (Runtime& runtime : ranks) {

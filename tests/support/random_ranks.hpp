@@ -46,9 +46,7 @@ inline Options random_rank_options(base::Random& random, const RankBytes& bytes,
     if (random.below(2) == 0) options.accelerator_memory = Bytes{bytes.most_of_task + 4096};
   }
   const char* const way = std::getenv("RANKS_FINDING");
-  options.broadcast_finding = way != nullptr            ? way
-                              : random.below(2) == 0 ? "sequence"
-                                                        : "bags";
+  options.broadcast_finding = way != nullptr ? way : random.below(2) == 0 ? "sequence" : "bags";
   return options;
 }
 

@@ -22,7 +22,8 @@ ReadyTransfer send(std::uint32_t reader, DatumId datum = kDatum) {
           .bytes = Bytes{8}};
 }
 
-std::vector<std::uint32_t> left_with(BroadcastFinding& finding, const BroadcastFinding::Group& group) {
+std::vector<std::uint32_t> left_with(BroadcastFinding& finding,
+                                     const BroadcastFinding::Group& group) {
   std::vector<std::uint32_t> ranks;
   for (const ReadyTransfer& one : finding.leave(*group)) ranks.push_back(one.what.to.value);
   return ranks;
