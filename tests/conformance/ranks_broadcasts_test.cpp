@@ -33,8 +33,8 @@ struct Step {
   bool adds = false;  // to what the outputs hold
   RankId on;
   int priority = 0;
-  std::vector<std::uint32_t> pausing;  // ranks that wait a while before they submit it
-  std::uint32_t announced = 0;         // readers of the first output; 0: none
+  std::vector<std::uint32_t> pausing = {};  // ranks that wait a while before they submit it
+  std::uint32_t announced = 0;              // readers of the first output; 0: none
 };
 struct Plan {
   std::vector<std::size_t> numbers;  // of each datum
