@@ -96,7 +96,7 @@ TEST(Ownership, WhatIsWrittenElsewhereGoesHome) {
   EXPECT_THAT(owner.run({{{0}, R}}, 1), ElementsAre("d0v2 0>1"));
 }
 
-// Of a version: to how many ranks it has gone, which those that got it otherwise are not.
+// A rank that has written the version has it without a send.
 TEST(Ownership, TheRanksToWhichAVersionGoesAreCounted) {
   Ownership owner(RankId{0}, 200);
   const DatumId datum = owner.add(RankId{0}, Bytes{8}, true);
