@@ -507,6 +507,10 @@ TEST(RanksBroadcasts, NoneOfAFactorisationIsMissedOnEightRanks) {
         of_diagonal.erase(owner(k, k));
         several += of_diagonal.size() >= 2 ? 1U : 0U;
       }
+      RecordProperty(std::string(finding) + std::to_string(ranks),
+                     std::to_string(total(&Statistics::broadcasts)) + " of " +
+                         std::to_string(several) + ", in time " +
+                         std::to_string(total(&Statistics::versions_in_time)));
       EXPECT_EQ(total(&Statistics::versions_to_several), several) << finding << ", " << ranks;
       EXPECT_EQ(total(&Statistics::broadcasts_missed), 0U) << finding << ", " << ranks;
       EXPECT_GE(total(&Statistics::broadcasts), total(&Statistics::versions_in_time))
