@@ -16,9 +16,11 @@ Finding finding_of_option(std::string_view text) {
 
 BroadcastFinding::Group BroadcastFinding::join(const ReadyTransfer& send) {
   const DatumId datum = send.what.datum;
+  // The first of a version: what is open is of the one before, which has been written over since. Or copies were given up
+  // (Ownership::drop_copies), and ranks that are members already may come again.
+  if (send.what.reader <= 1) open_.erase(datum.value);
   const auto found = open_.find(datum.value);
-  // The first of a version: what is open is of the one before, which has been written over since.
-  const bool is_open = found != open_.end() && !send.what.is_first;
+  const bool is_open = found != open_.end();
   const bool is_late = is_open ? found->second->is_ready_ : !send.what.is_first;
   count(send.what, is_late);
   Group group;
@@ -49,7 +51,7 @@ BroadcastFinding::Group BroadcastFinding::open(DatumId datum) {
   return group;
 }
 
-// What was sent again because copies were given up (Ownership::drop_copies) is counted as another version.
+// What is sent again because copies were given up is counted as another version.
 void BroadcastFinding::count(const Transfer& send, bool is_late) {
   if (send.reader <= 1) late_.erase(send.datum.value);
   if (send.reader == 2) ++counts_.several;

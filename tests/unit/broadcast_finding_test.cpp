@@ -144,6 +144,32 @@ TEST(BroadcastFinding, ABagThatIsReadyDoesNotWaitForTheAnnounced) {
   EXPECT_EQ(finding.counts().missed, 0U);
 }
 
+// After a wait with a limit of memory the ranks have given up their copies, and are sent the same version again: no rank is
+// in a group twice.
+TEST(BroadcastFinding, ARankThatIsSentAVersionAgainIsInAnotherGroup) {
+  for (const Finding way : {Finding::sequence, Finding::bags}) {
+    BroadcastFinding finding(way);
+    const auto first = finding.join(send(1));
+    finding.join(send(2));
+    ReadyTransfer again = send(1);
+    again.what.is_first = false;
+    const auto second = finding.join(again);
+    const auto third = finding.join(send(2));
+    finding.ready(*first);
+    EXPECT_THAT(left_with(finding, first), ElementsAre(1, 2));
+    finding.ready(*second);
+    finding.ready(*third);
+    if (way == Finding::sequence) {
+      EXPECT_THAT(left_with(finding, second), ElementsAre(1, 2));
+      EXPECT_THAT(left_with(finding, third), IsEmpty());
+    } else {
+      EXPECT_THAT(left_with(finding, second), ElementsAre(1));
+      EXPECT_THAT(left_with(finding, third), ElementsAre(2));
+    }
+    EXPECT_EQ(finding.counts().missed, 0U);
+  }
+}
+
 TEST(BroadcastFinding, DataAreApart) {
   BroadcastFinding finding(Finding::bags);
   const auto one = finding.join(send(1, {1}));
