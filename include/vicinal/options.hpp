@@ -67,6 +67,8 @@ struct Options {
       "auto";  // over which ranks work together: that of the launcher; openmpi, mpich, none
   // How a version goes to several ranks: auto, off, or a tree: chain, binary, 4-ary, binomial, delegated.
   std::string broadcast = "auto";
+  // How what tasks of several ranks reduce comes together: auto, a tree as above, or off: they reduce on the owner.
+  std::string reduction_tree = "auto";
   double rank_timeout =
       10;  // seconds without a sign of life after which a rank is taken to be lost
 

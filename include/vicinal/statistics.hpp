@@ -63,6 +63,10 @@ struct Statistics {
   std::uint64_t late_sends =
       0;  // of versions that had gone to others before: they missed the broadcast
 
+  // What tasks have reduced on other ranks, and is combined here: as submitted so far.
+  std::uint64_t partial_results = 0;
+  std::uint64_t partial_results_passed_on = 0;  // of these: for data of yet other ranks
+
   // Tasks done that the application has submitted.
   std::uint64_t application_tasks_done() const {
     return tasks_done > own_tasks_done ? tasks_done - own_tasks_done : 0;

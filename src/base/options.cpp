@@ -151,6 +151,11 @@ constexpr OptionEntry kTable[] = {
      "least time for their size and the number of ranks; off: to one after the other; along one "
      "tree: chain, binary, binomial, delegated (the first rank does it), or 4-ary, with any "
      "number."},
+    {"reduction_tree", &Options::reduction_tree,
+     "How what tasks of several ranks reduce into the same data comes together at their owner, the "
+     "same on all ranks: auto: along a binomial tree; flat: from one rank after the other; along "
+     "another tree: chain, binary, binomial, delegated, or 4-ary, with any number; off: tasks "
+     "reduce on the owner alone."},
     {"rank_timeout", &Options::rank_timeout,
      "Seconds after which a rank that gives no sign of life is taken to be lost, which ends the "
      "run "

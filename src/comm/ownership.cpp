@@ -9,7 +9,7 @@ DatumId Ownership::add(RankId owner, Bytes bytes, bool written) {
   const auto [size, is_new] =
       size_numbers_.try_emplace(bytes.value, static_cast<std::uint32_t>(sizes_.size()));
   if (is_new) sizes_.push_back(bytes);
-  data_.push_back({.owner = owner.value & 0x7ffffffU,
+  data_.push_back({.owner = owner.value & 0x3ffffffU,
                    .is_written = written ? 1U : 0U,
                    .size = size->second,
                    .there = {}});
@@ -22,10 +22,16 @@ bool Ownership::has(DatumId datum) const {
 
 RankId Ownership::place(std::span<const Use> uses) const {
   bool any_writes = false;
+  bool any_reads = false;
   RankId first{};
   bool is_unanimous = true;
-  const auto is_candidate = [&](const Use& use) { return writes(use.mode) == any_writes; };
-  for (const Use& use : uses) any_writes |= writes(use.mode);
+  const auto is_candidate = [&](const Use& use) {
+    return any_writes ? writes(use.mode) : reads(use.mode) == any_reads;
+  };
+  for (const Use& use : uses) {
+    any_writes |= writes(use.mode);
+    any_reads |= reads(use.mode);
+  }
   bool any = false;
   for (const Use& use : uses) {
     if (!is_candidate(use)) continue;
@@ -107,6 +113,8 @@ Ownership::Effects Ownership::run(std::span<const Use> uses, RankId on) {
   }
   for (const Use& use : uses) {
     if (writes(use.mode)) write(use.datum, on);
+    if (use.mode == AccessMode::reduction) [[unlikely]]
+      reduce(use.datum, on);
   }
   return {before_, after_, stale_};
 }
@@ -139,6 +147,8 @@ bool Ownership::concerns(std::span<const Use> uses, RankId on) const {
   return std::ranges::any_of(uses, [this, on](const Use& use) {
     const Datum& datum = data_[use.datum.value];
     const bool owns = datum.owner == here_.value;
+    if (use.mode == AccessMode::reduction) return !contributes(use.datum, on);
+    if (datum.is_reduced != 0) return true;
     if (reads(use.mode) && owns && !datum.there.has(on)) return true;
     return writes(use.mode) &&
            (owns || !datum.there.empty() || datum.is_written == 0 || datum.has_family != 0);

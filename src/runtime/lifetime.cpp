@@ -8,6 +8,7 @@
 #include "base/log.hpp"
 #include "base/start_thread.hpp"
 #include "base/thread_end.hpp"
+#include "comm/reduction_trees.hpp"
 #include "drivers/clock.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "runtime/status_text.hpp"
@@ -136,8 +137,14 @@ void RuntimeImpl::begin_with_ranks() {
   const bool is_limited = engine_->residency().limit(kRam).has_value();
   room_for_sends_.emplace(*application_);
   sequence_ = std::make_unique<RankSequence>(
-      *progress_, *application_, is_limited, [this] { return stall_report(); },
-      [this](Bytes bytes, const std::string& name) { provide_room_for_sends(bytes, name); });
+      *progress_, *application_, is_limited,
+      comm::reduction_tree_of_option(options_.reduction_tree),
+      RankSequence::Calls{
+          [this] { return stall_report(); },
+          [this](Bytes bytes, const std::string& name) { provide_room_for_sends(bytes, name); },
+          [this](Handle local, const Reduction& reduction) {
+            declare_reduction(local, reduction);
+          }});
   application_->submissions.look_first();
   if (engine_->recorder().records()) sequence_->begin_recording();
 }
@@ -152,6 +159,9 @@ Statistics RuntimeImpl::statistics() const {
     statistics.broadcasts = counts.deliveries.broadcasts;
     statistics.late_sends = counts.late;
     statistics.messages = counts.messages;
+    const RankSequence::PartialResults partials = sequence_->partial_results();
+    statistics.partial_results = partials.all;
+    statistics.partial_results_passed_on = partials.passed_on;
   }
   return statistics;
 }

@@ -8,6 +8,13 @@
 
 namespace vicinal::runtime {
 
+namespace {
+// Ranks with different trees would wait for each other.
+std::uint64_t tree_number(const comm::Tree& tree) {
+  return 1 + static_cast<std::uint64_t>(tree.shape) + (std::uint64_t{tree.arity} << 8);
+}
+}  // namespace
+
 bool RankSequence::is_shared(Handle handle, const char* call) const {
   if (!is_shared(handle)) return false;
   if (ownership_.is_gone(datum(handle))) throw_gone(call, datum(handle));
@@ -18,6 +25,7 @@ void RankSequence::invalidate(Handle handle) {
   const comm::DatumId id = datum(handle);
   require_may_write(id);
   record([&] { calls_.forgets(id); });
+  end_reduction(id, 0);
   const Handle local = application_.declared.used(handle);
   invalidate(ownership_.forget(id));
   if (local) here_alone([&] { application_.invalidations.submit(local); });
@@ -118,13 +126,14 @@ void RankSequence::set_reduction(Handle handle, const Reduction& reduction) {
         " is in parts, was so, or is a part of another: tasks cannot reduce into it; register "
         "data of their own for that");
   }
-  record([&] { calls_.reduces(id); });
-  reductions_.insert(id.value);
+  record([&] { calls_.reduces(id, reduction_tree_ ? tree_number(*reduction_tree_) : 0); });
+  reductions_.emplace(id.value, Reduced{reduction, ownership_.owner(id) == here()});
 }
 
 void RankSequence::combine(Handle handle) {
   const comm::DatumId id = datum(handle);
   record([&] { calls_.combines(id); });
+  end_reduction(id, 0);
   if (ownership_.owner(id) != here()) return;
   const Handle local = application_.declared.used(handle);
   if (local) here_alone([&] { application_.reductions.combine(local); });
@@ -162,6 +171,7 @@ void RankSequence::begin_unregister(Handle handle, const char* call) {
                      " is a part of another; take the partition back (unpartition)");
   }
   record([&] { calls_.forgets(id); });
+  end_reduction(id, 0);
   reductions_.erase(id.value);
   divided_.erase(id.value);
   here_alone([&] { release_parts(ownership_.remove(id)); });

@@ -205,7 +205,10 @@ void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
     sequence->set_reduction(handle, reduction);
     if (sequence->owner(handle) != sequence->here()) return;
   }
-  handle = application_->declared.local(handle, "set_reduction");
+  declare_reduction(application_->declared.local(handle, "set_reduction"), reduction);
+}
+
+void RuntimeImpl::declare_reduction(Handle handle, const Reduction& reduction) {
   try {
     application_->reductions.declare(handle, reduction);
   } catch (const CapacityError&) {

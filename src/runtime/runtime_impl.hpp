@@ -109,6 +109,7 @@ class RuntimeImpl {
   void pin(std::byte* data, Bytes bytes);
   void unpin(std::byte* data);
   void set_reduction(Handle handle, const Reduction& reduction);
+  void declare_reduction(Handle handle, const Reduction& reduction);
 
   // recording.cpp
   void start_trace(const std::string& file, std::string_view events);
