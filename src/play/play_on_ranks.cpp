@@ -7,6 +7,7 @@
 
 #include "base/legible.hpp"
 #include "comm/concerned_ranks.hpp"
+#include "comm/reduction_trees.hpp"
 #include "play/graph_codelets.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
@@ -40,7 +41,8 @@ class Cluster {
       : graph_(graph),
         codelets_(codelets_of(graph, model.host)),
         cluster_(model, job.ranks, job.broadcast),
-        concerned_(cluster_.count()) {
+        concerned_(cluster_.count()),
+        reduces_anywhere_(comm::reduction_tree_of_option(options.reduction_tree)) {
     for (std::uint32_t rank = 0; rank < cluster_.count(); ++rank) {
       ranks_.emplace_back(model.host.description, options, cluster_.world(),
                           cluster_.rank(RankId{rank}));
@@ -96,12 +98,12 @@ class Cluster {
 
   void submit(const graph::Graph::Task& task) {
     uses_.clear();
-    std::optional<RankId> on;
+    std::optional<RankId> on;  // without a tree tasks reduce where the data live
     for (const auto& access : graph_.accesses_of(task)) {
       if (access.mode == AccessMode::scratch) continue;
-      const bool reduces = access.mode == AccessMode::reduction;
-      if (reduces) on = owners_[access.datum];
-      uses_.push_back({datum_id(access.datum), reduces ? AccessMode::RW : access.mode});
+      const bool stays = access.mode == AccessMode::reduction && !reduces_anywhere_;
+      if (stays) on = owners_[access.datum];
+      uses_.push_back({datum_id(access.datum), stays ? AccessMode::RW : access.mode});
     }
     if (!on) on = concerned_.place(uses_);
     for (const RankId rank : concerned_.run(uses_, *on)) {
@@ -126,6 +128,7 @@ class Cluster {
   const std::vector<Codelet> codelets_;
   SimulatedCluster cluster_;
   comm::ConcernedRanks concerned_;
+  const bool reduces_anywhere_;
   std::deque<Runtime> ranks_;
   std::vector<std::vector<Handle>> handles_;  // by rank, by number of the datum
   std::vector<RankId> owners_;
