@@ -1,10 +1,32 @@
 #include "comm/reduction_trees.hpp"
 
+#include <algorithm>
+#include <iterator>
+
 namespace vicinal::comm {
 
 std::optional<Tree> reduction_tree_of_option(std::string_view text) {
   if (text == "off") return std::nullopt;
   return tree_of_option(text, "reduction_tree").value_or(Tree{.shape = TreeShape::binomial});
+}
+
+namespace {
+constexpr unsigned kShapeBits = 8;
+}  // namespace
+
+std::uint64_t number_of_reduction_tree(const std::optional<Tree>& tree) {
+  if (!tree) return 0;
+  return (std::uint64_t{tree->arity} << kShapeBits) + static_cast<std::uint64_t>(tree->shape) + 1;
+}
+
+std::string name_of_reduction_tree(std::uint64_t number) {
+  constexpr std::string_view kShapes[] = {"off",   "flat",     "chain",    "binary",
+                                          "k-ary", "binomial", "delegated"};
+  const std::size_t shape = number & ((1U << kShapeBits) - 1);
+  if (shape == 1 + static_cast<std::size_t>(TreeShape::k_ary)) {
+    return std::to_string(number >> kShapeBits) + "-ary";
+  }
+  return std::string(kShapes[std::min(shape, std::size(kShapes) - 1)]);
 }
 
 ReductionPlace reduction_place(const Tree& tree, std::size_t contributors,

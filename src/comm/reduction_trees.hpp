@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -15,6 +17,9 @@ namespace vicinal::comm {
 // Of the option `reduction_tree`. None: off, tasks reduce into data where these live. Throws UsageError: it is none of the
 // choices.
 std::optional<Tree> reduction_tree_of_option(std::string_view text);
+// For comparisons of what ranks call: of equal trees the same, 0 of none. And as the option would name it.
+std::uint64_t number_of_reduction_tree(const std::optional<Tree>& tree);
+std::string name_of_reduction_tree(std::uint64_t number);
 
 // By place in the list of contributors, in which the root is not.
 struct ReductionPlace {

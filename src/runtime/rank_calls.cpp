@@ -2,18 +2,12 @@
 // and then does what is to be done here.
 #include <utility>
 
+#include "comm/reduction_trees.hpp"
 #include "graph/partition.hpp"
 #include "runtime/rank_sequence.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::runtime {
-
-namespace {
-// Ranks with different trees would wait for each other.
-std::uint64_t tree_number(const comm::Tree& tree) {
-  return 1 + static_cast<std::uint64_t>(tree.shape) + (std::uint64_t{tree.arity} << 8);
-}
-}  // namespace
 
 bool RankSequence::is_shared(Handle handle, const char* call) const {
   if (!is_shared(handle)) return false;
@@ -126,7 +120,8 @@ void RankSequence::set_reduction(Handle handle, const Reduction& reduction) {
         " is in parts, was so, or is a part of another: tasks cannot reduce into it; register "
         "data of their own for that");
   }
-  record([&] { calls_.reduces(id, reduction_tree_ ? tree_number(*reduction_tree_) : 0); });
+  // Ranks with different trees would wait for each other.
+  record([&] { calls_.reduces(id, comm::number_of_reduction_tree(reduction_tree_)); });
   reductions_.emplace(id.value, Reduced{reduction, ownership_.owner(id) == here()});
 }
 

@@ -74,10 +74,18 @@ inline const Ranks& launched_ranks() {
   return ranks;
 }
 
+// Of all ranks of a program.
+inline std::string reduction_tree_of(std::uint64_t seed) {
+  const char* const trees[] = {"auto", "flat", "chain", "binary", "binomial", "3-ary", "off"};
+  return trees[seed % 7];
+}
+
 inline Options random_rank_options(std::uint64_t seed, RankId rank, const RankBytes& bytes,
                                    const std::string& folder) {
   base::Random random(seed * 1000 + rank.value);
-  return random_rank_options(random, bytes, folder);
+  Options options = random_rank_options(random, bytes, folder);
+  options.reduction_tree = reduction_tree_of(seed);
+  return options;
 }
 
 // As rank of several processes.
@@ -97,9 +105,9 @@ inline void play_as_rank(std::uint64_t seed, const MakeRankedProgram& make,
 
 // As all ranks, in a random number.
 inline void play_on_ranks(std::uint64_t seed, const MakeRankedProgram& make,
-                          const std::string& folder) {
+                          const std::string& folder, std::uint32_t most_ranks) {
   base::Random random(seed ^ 0x5eed);
-  const auto ranks = static_cast<std::uint32_t>(1 + random.below(5));
+  const auto ranks = static_cast<std::uint32_t>(1 + random.below(most_ranks));
   const RankedProgram program = make(seed, ranks, random);
   comm::LocalWorld world(ranks, {.seed = seed,
                                  .delayed = static_cast<double>(random.below(3)) / 4,
@@ -115,7 +123,8 @@ inline void play_on_ranks(std::uint64_t seed, const MakeRankedProgram& make,
 }
 
 // Stops at the first program that fails, whose seed is said.
-inline void play_random_programs(const std::string& name, const MakeRankedProgram& make) {
+inline void play_random_programs(const std::string& name, const MakeRankedProgram& make,
+                                 std::uint32_t most_ranks = 5) {
   const testing::TemporaryFolder folder(name);
   const char* const given = std::getenv("RANKS_SEED");
   const char* const number = std::getenv("RANKS_PROGRAMS");
@@ -126,7 +135,7 @@ inline void play_random_programs(const std::string& name, const MakeRankedProgra
     if (launched_ranks().count() > 1) {
       play_as_rank(seed, make, folder.path());
     } else {
-      play_on_ranks(seed, make, folder.path());
+      play_on_ranks(seed, make, folder.path(), most_ranks);
     }
     if (::testing::Test::HasFailure()) return;
   }
