@@ -59,8 +59,9 @@ MemoryNeed CgJob::memory_need(const Ranks& ranks) const {
     if (sequence.rank_of(b) != ranks.rank().value) continue;
     need.all += padded(block.bytes()) + Bytes{5 * vector.value};  // x, r, p, q and b
   }
-  // Numbers and sums, each with a page; with a limit a sum has room for one private copy beside it.
-  need.all += Bytes{12 * kPage};
+  // Numbers and sums, each with a page; with a limit a sum has room for one private copy beside it, and for what comes
+  // from another rank.
+  need.all += Bytes{(ranks.count() == 1 ? 12 : 18) * kPage};
   return need;
 }
 
@@ -154,7 +155,9 @@ std::unique_ptr<Job> CgOptions::job(const std::string& matrix, bool check,
       .iterations = reports::parse_count("--iterations", iterations_, 1, kMostIterations),
       .seed = options.seed,
       .check = check,
-      .names = true};
+      .names = true,
+      .sums = options.reduction_tree == "off" ? graphs::CgSums::of_each_rank
+                                              : graphs::CgSums::of_all};
   sparse::CgProblem problem;
   if (matrix.empty()) {
     try {

@@ -103,6 +103,9 @@ RankRecord rank_record(const RunRecord& record, const Statistics& before, const 
                   .forwarded = after.forwarded - before.forwarded,
                   .broadcasts = after.broadcasts - before.broadcasts,
                   .late_sends = after.late_sends - before.late_sends,
+                  .partial_results = after.partial_results - before.partial_results,
+                  .partial_results_passed_on =
+                      after.partial_results_passed_on - before.partial_results_passed_on,
                   .peak = {},
                   .bytes_in = record.bytes_in,
                   .bytes_out = record.bytes_out};

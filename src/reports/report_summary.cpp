@@ -231,6 +231,9 @@ std::string ranks_text(const RunRecord& run) {
   constexpr std::size_t kMost = 16;
   std::vector<Cells> rows{{"rank", "time", "sent", "forwarded", "received", "messages", "idle",
                            "for content", "at the end", "peak", "tasks"}};
+  const bool any_partial = std::ranges::any_of(
+      run.ranks, [](const RankRecord& rank) { return rank.partial_results > 0; });
+  if (any_partial) rows[0].emplace_back("combined");
   const std::size_t count = run.ranks.size();
   for (std::size_t r = 0; r < count; ++r) {
     if (count > kMost && r == kMost - 1) r = count - 1;
@@ -241,6 +244,7 @@ std::string ranks_text(const RunRecord& run) {
                     fmt::to_string(rank.messages), share_text(rank.idle_seconds, all),
                     share_text(rank.awaiting_seconds, all), share_text(rank.ended_seconds, all),
                     base::format_bytes(rank.peak), fmt::to_string(rank.tasks)});
+    if (any_partial) rows.back().push_back(fmt::to_string(rank.partial_results));
   }
   const std::string skipped =
       count > kMost ? fmt::format("ranks {} to {} left out: --json has all\n", kMost - 1, count - 2)

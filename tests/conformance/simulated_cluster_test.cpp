@@ -77,6 +77,58 @@ TEST(SimulatedCluster, TreesAreFasterThanTheOwnerAlone) {
   EXPECT_LE(time("auto"), time("binomial") * 11 / 10);
 }
 
+// A task on each rank reduces into data of rank 0, which reads them.
+ClusterRun all_to_one(std::uint32_t count, const char* tree, Bytes bytes) {
+  const SimulatedCluster cluster("cluster:ranks=" + std::to_string(count));
+  std::deque<Runtime> ranks;
+  for (std::uint32_t r = 0; r < count; ++r) {
+    ranks.emplace_back(cluster.host(), Options{.policy = "lws", .reduction_tree = tree},
+                       cluster.world(), cluster.rank(RankId{r}));
+  }
+  for (Runtime& runtime : ranks) {
+    const Handle x = runtime.register_empty(RankId{0}, bytes, "x");
+    runtime.set_reduction(x, {.neutral = &kWrite, .combine = &kRead});
+    for (std::uint32_t r = 0; r < count; ++r) {
+      runtime.submit({.codelet = &kRead, .operands = {Reduce(x)}, .rank = RankId{r}});
+    }
+    const Handle seen = runtime.register_empty(RankId{0}, Bytes{8}, "seen");
+    runtime.submit({.codelet = &kRead, .operands = {W(seen), R(x)}});
+  }
+  for (Runtime& runtime : ranks) runtime.wait();
+  ClusterRun run{cluster.world().now(), {}};
+  for (Runtime& runtime : ranks) run.ranks.push_back(runtime.statistics());
+  return run;
+}
+
+TEST(SimulatedCluster, TimeToTheEndOfAReductionGrowsWithTheLogarithmOfTheRanks) {
+  for (const Bytes bytes : {Bytes{8}, Bytes{1 << 18}}) {
+    const auto of_eight = static_cast<double>(all_to_one(8, "binomial", bytes).end.ns);  // 3 steps
+    for (const std::uint32_t ranks : {13U, 16U, 33U, 64U, 200U}) {
+      const ClusterRun run = all_to_one(ranks, "binomial", bytes);
+      const std::uint64_t steps = std::bit_width(ranks - 1);
+      EXPECT_LE(run.ranks[0].partial_results, steps) << ranks;
+      EXPECT_LE(run.ranks[0].received.value, steps * bytes.value) << ranks;
+      EXPECT_LE(static_cast<double>(run.end.ns), of_eight * static_cast<double>(steps) / 3 * 1.1)
+          << ranks;
+      std::uint64_t all = 0;
+      for (const Statistics& rank : run.ranks) all += rank.partial_results;
+      EXPECT_EQ(all, ranks - 1) << ranks;
+    }
+  }
+}
+
+TEST(SimulatedCluster, TimeToTheEndOfAReductionAtOneRankGrowsWithTheRanks) {
+  const auto time = [](std::uint32_t ranks) {
+    const ClusterRun run = all_to_one(ranks, "flat", Bytes{1 << 18});
+    EXPECT_EQ(run.ranks[0].partial_results, ranks - 1);
+    return static_cast<double>(run.end.ns);
+  };
+  const double of_eight = time(8);
+  EXPECT_GT(time(64), of_eight * 63 / 7 * 0.8);
+  EXPECT_GT(time(200), of_eight * 199 / 7 * 0.8);
+  EXPECT_LT(time(200), of_eight * 199 / 7 * 1.2);
+}
+
 TEST(SimulatedCluster, TheSameTwice) {
   const ClusterRun one = one_to_all("cluster:ranks=17", "auto", Bytes{300'000});
   const ClusterRun two = one_to_all("cluster:ranks=17", "auto", Bytes{300'000});
