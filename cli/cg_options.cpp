@@ -156,8 +156,8 @@ std::unique_ptr<Job> CgOptions::job(const std::string& matrix, bool check,
       .seed = options.seed,
       .check = check,
       .names = true,
-      .sums = options.reduction_tree == "off" ? graphs::CgSums::of_each_rank
-                                              : graphs::CgSums::of_all};
+      .sums =
+          options.reduction_tree == "off" ? graphs::CgSums::of_each_rank : graphs::CgSums::of_all};
   sparse::CgProblem problem;
   if (matrix.empty()) {
     try {

@@ -202,8 +202,8 @@ std::string CallComparison::describe(std::uint64_t number, const NameOf& name_of
     case Call::Kind::unpartitions:
       return "takes back the partition of which " + datum().first + " is a part";
     case Call::Kind::reduces:
-      return "sets a reduction for " + datum().first +
-             " (option reduction_tree " + name_of_reduction_tree(call.what) + ")";
+      return "sets a reduction for " + datum().first + " (option reduction_tree " +
+             name_of_reduction_tree(call.what) + ")";
     case Call::Kind::combines:
       return "combines what tasks have reduced into " + datum().first;
     case Call::Kind::ends:

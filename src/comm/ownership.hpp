@@ -59,7 +59,7 @@ struct Transfer {
 // What this rank has to do with the partial results of a datum. The lists are valid until the next call of Ownership.
 struct Gathering {
   std::span<const Transfer> from;  // to be combined here, in this order
-  std::optional<Transfer> to;      // then this rank's goes there; none: it has none, or it is the owner
+  std::optional<Transfer> to;  // then this rank's goes there; none: it has none, or it is the owner
 };
 
 class Ownership {
@@ -85,8 +85,7 @@ class Ownership {
   // The owner, another rank, if nothing else of the access concerns this rank. None: it may.
   std::optional<RankId> passes(DatumId datum, AccessMode mode) const {
     const Datum& it = data_[datum.value];
-    const bool is_plain =
-        (it.is_written & ~(it.has_family | it.is_gone | it.is_reduced) & 1U) != 0;
+    const bool is_plain = (it.is_written & ~(it.has_family | it.is_gone | it.is_reduced) & 1U) != 0;
     if (!is_plain || it.owner == here_.value || (writes(mode) && !it.there.empty()))
       return std::nullopt;
     return RankId{it.owner};
@@ -145,7 +144,7 @@ class Ownership {
     std::uint32_t has_family : 1 = 0;  // it is a part, or was in parts
     std::uint32_t is_gone : 1 = 0;
     std::uint32_t is_reduced : 1 = 0;  // it is in `contributors_`
-    std::uint32_t size = 0;  // its number among `sizes_`
+    std::uint32_t size = 0;            // its number among `sizes_`
     RankSet
         there;  // at the owner: the ranks to which the version has gone; elsewhere: this rank, if it has it
   };
@@ -195,8 +194,8 @@ class Ownership {
   std::unordered_map<std::uint64_t, std::uint32_t> size_numbers_;
   std::unordered_map<std::uint32_t, Family> families_;
   std::unordered_map<std::uint32_t, RankSet> contributors_;  // by datum, from the first on
-  std::vector<std::uint32_t> sent_;      // transfers, by rank
-  std::vector<std::uint32_t> received_;  // them
+  std::vector<std::uint32_t> sent_;                          // transfers, by rank
+  std::vector<std::uint32_t> received_;                      // them
   std::vector<DatumId> copied_;  // all of which `there` is not empty, and some of which it is
   std::vector<Transfer> before_;
   std::vector<Transfer> after_;

@@ -31,8 +31,7 @@ Gathering Ownership::gather(DatumId id, const Tree& tree) {
   const auto own = std::ranges::find(others, here_);
   if (owner != here_ && own == others.end()) return {};
   const std::optional<std::size_t> place =
-      owner == here_ ? std::nullopt
-                     : std::optional(static_cast<std::size_t>(own - others.begin()));
+      owner == here_ ? std::nullopt : std::optional(static_cast<std::size_t>(own - others.begin()));
   const ReductionPlace found = reduction_place(tree, others.size(), place);
   for (const std::size_t child : found.children) {
     before_.push_back(numbered(id, others[child], here_));

@@ -77,17 +77,17 @@ struct RankRecord {
   double ended_seconds = 0;     // while other ranks had not ended
   std::uint64_t tasks = 0;
   std::uint32_t workers = 0;
-  Bytes sent;                    // content, to other ranks
-  Bytes received;                // likewise
-  std::uint64_t messages = 0;    // sent beside that
-  Bytes forwarded;               // of what was sent: for other ranks
-  std::uint64_t broadcasts = 0;  // begun there
-  std::uint64_t late_sends = 0;  // that missed one
+  Bytes sent;                                   // content, to other ranks
+  Bytes received;                               // likewise
+  std::uint64_t messages = 0;                   // sent beside that
+  Bytes forwarded;                              // of what was sent: for other ranks
+  std::uint64_t broadcasts = 0;                 // begun there
+  std::uint64_t late_sends = 0;                 // that missed one
   std::uint64_t partial_results = 0;            // of other ranks, combined there
   std::uint64_t partial_results_passed_on = 0;  // of these: for data of yet other ranks
-  Bytes peak;                    // in RAM, from the start of the runtime on
-  Bytes bytes_in;                // as of RunRecord
-  Bytes bytes_out;               // likewise
+  Bytes peak;                                   // in RAM, from the start of the runtime on
+  Bytes bytes_in;                               // as of RunRecord
+  Bytes bytes_out;                              // likewise
 };
 
 struct RunRecord {

@@ -40,7 +40,8 @@ void RankSequence::end_reduction(comm::DatumId id, int priority) {
   const comm::Gathering gathering = ownership_.gather(id, *reduction_tree_);
   if (gathering.from.empty() && !gathering.to) return;
   here_alone([&] {
-    const Handle local = application_.declared.local(application_.declared.name(id.value), "submit");
+    const Handle local =
+        application_.declared.local(application_.declared.name(id.value), "submit");
     combine_here(gathering, local, priority);
     if (!gathering.to) return;
     submit(*gathering.to, priority);

@@ -179,11 +179,11 @@ class RankSequence final : private comm::RankVoice {
   comm::Progress& progress_;
   engine::Application& application_;
   comm::Ownership ownership_;
-  std::vector<comm::Use> uses_;                   // of the task at hand
-  std::vector<comm::Transfer> after_;             // it
-  int priority_ = 0;                              // its
-  std::optional<comm::DatumId> reduced_;          // its
-  bool in_family_ = false;                        // it uses data in parts
+  std::vector<comm::Use> uses_;           // of the task at hand
+  std::vector<comm::Transfer> after_;     // it
+  int priority_ = 0;                      // its
+  std::optional<comm::DatumId> reduced_;  // its
+  bool in_family_ = false;                // it uses data in parts
   struct Reduced {
     Reduction codelets;
     bool is_declared = false;  // here
@@ -192,7 +192,7 @@ class RankSequence final : private comm::RankVoice {
   const std::optional<comm::Tree> reduction_tree_;
   std::atomic<std::uint64_t> partials_{0};            // statistics: relaxed
   std::atomic<std::uint64_t> partials_passed_on_{0};  // likewise
-  std::vector<bool> has_home_;                    // by number: memory or a file of the application
+  std::vector<bool> has_home_;  // by number: memory or a file of the application
   std::unordered_map<std::uint32_t, std::vector<Divided>> divided_;  // by number of the whole
   comm::CallRecorder calls_;
   bool compares_;

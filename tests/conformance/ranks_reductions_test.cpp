@@ -46,18 +46,17 @@ constexpr std::uint64_t applied(Operation operation, std::uint64_t a, std::uint6
 
 template <Operation operation>
 struct Codelets {
-  static inline const Codelet neutral{.name = "neutral", .cpu = [](KernelContext& k) {
-                                        std::fill_n(k.data<std::uint64_t>(0),
-                                                    k.count<std::uint64_t>(0),
-                                                    neutral_of(operation));
-                                      }};
-  static inline const Codelet combine{
-      .name = "combine", .cpu = [](KernelContext& k) {
-        for (std::size_t n = 0; n < k.count<std::uint64_t>(0); ++n) {
-          std::uint64_t& to = k.data<std::uint64_t>(0)[n];
-          to = applied(operation, to, k.data<std::uint64_t>(1)[n]);
-        }
+  static inline const Codelet neutral{
+      .name = "neutral", .cpu = [](KernelContext& k) {
+        std::fill_n(k.data<std::uint64_t>(0), k.count<std::uint64_t>(0), neutral_of(operation));
       }};
+  static inline const Codelet combine{.name = "combine", .cpu = [](KernelContext& k) {
+                                        for (std::size_t n = 0; n < k.count<std::uint64_t>(0);
+                                             ++n) {
+                                          std::uint64_t& to = k.data<std::uint64_t>(0)[n];
+                                          to = applied(operation, to, k.data<std::uint64_t>(1)[n]);
+                                        }
+                                      }};
 };
 Reduction reduction_of(Operation operation) {
   switch (operation) {
@@ -95,7 +94,8 @@ struct Round {
   bool waits = false;
 };
 struct Plan {
-  std::size_t shared = 0;  // data that tasks reduce into; behind them one input, and one result for each rank
+  std::size_t shared =
+      0;  // data that tasks reduce into; behind them one input, and one result for each rank
   std::vector<std::size_t> numbers;
   std::vector<Operation> operations;
   std::vector<RankId> owners;
@@ -364,8 +364,7 @@ Options options_with(const char* tree) {
 struct Text {
   char letters[64];
 };
-const Codelet kEmpty{.name = "empty",
-                     .cpu = [](KernelContext& k) { *k.data<Text>(0) = Text{}; }};
+const Codelet kEmpty{.name = "empty", .cpu = [](KernelContext& k) { *k.data<Text>(0) = Text{}; }};
 const Codelet kAppend{.name = "append", .cpu = [](KernelContext& k) {
                         const std::string both = std::string(k.data<Text>(0)->letters) +
                                                  std::string(k.data<Text>(1)->letters);

@@ -67,7 +67,8 @@ TEST(ReductionTrees, AreNamedByAnOption) {
   EXPECT_EQ(reduction_tree_of_option("auto"), kBinomial);
   EXPECT_EQ(reduction_tree_of_option("off"), std::nullopt);
   EXPECT_EQ(reduction_tree_of_option("flat"), Tree{});
-  for (const char* const name : {"off", "flat", "chain", "binary", "7-ary", "binomial", "delegated"}) {
+  for (const char* const name :
+       {"off", "flat", "chain", "binary", "7-ary", "binomial", "delegated"}) {
     const auto tree = reduction_tree_of_option(name);
     EXPECT_EQ(name_of_reduction_tree(number_of_reduction_tree(tree)), name);
   }
