@@ -223,9 +223,9 @@ class Runtime {
   void unpartition(const Parts& parts);
   // From now on tasks may reduce into the handle, see Reduce: they run in any order and at once, each into a private
   // copy of its worker. The copies are combined into the handle's content, or into the neutral element,
-  // before the next access that is no reduction. The result must not depend on the order of such tasks. Throws
-  // UsageError: no codelet, it is given a second time, or the handle is in parts, or a part, or only to be read;
-  // CapacityError: two of the handle's size fit on no memory whose workers combine.
+  // before the next access that is no reduction; on several ranks see ranks.hpp. The result must not depend on the order
+  // of such tasks. Throws UsageError: no codelet, it is given a second time, or the handle is in parts, or a part, or only
+  // to be read; CapacityError: two of the handle's size fit on no memory whose workers combine.
   void set_reduction(Handle handle, const Reduction& reduction);
   // Combines the handle's private copies when the tasks submitted so far have ended, rather than before the next access.
   // Does not wait; nothing happens if there is nothing to combine.
@@ -376,8 +376,8 @@ class Runtime {
 
   // --- what is going on -------------------------------------------------------------------
   // Whether a task with these operands, on the rank `rank` if that is given, concerns this rank: it would run here, or
-  // this rank would send or receive for it, end a copy, or note that there is content or that a part is written. An
-  // application may leave out tasks of which that is false; no other call. True without other ranks. Outside of tasks.
+  // this rank would send or receive for it, end a copy, or note that there is content, that a part is written, or which
+  // ranks reduce. An application may leave out tasks of which that is false; no other call. True without other ranks. Outside of tasks.
   bool concerns(const Operands& operands, std::optional<RankId> rank = {}) const;
   // This rank; 0 without other ranks.
   RankId this_rank() const;

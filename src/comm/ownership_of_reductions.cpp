@@ -1,4 +1,6 @@
 // What Ownership knows of data that tasks of several ranks reduce into: who has a partial result, and how these come together.
+#include <algorithm>
+
 #include "comm/ownership.hpp"
 #include "comm/reduction_trees.hpp"
 
