@@ -377,7 +377,8 @@ class Runtime {
   // --- what is going on -------------------------------------------------------------------
   // Whether a task with these operands, on the rank `rank` if that is given, concerns this rank: it would run here, or
   // this rank would send or receive for it, end a copy, or note that there is content, that a part is written, or which
-  // ranks reduce. An application may leave out tasks of which that is false; no other call. True without other ranks. Outside of tasks.
+  // ranks reduce. An application may leave out tasks of which that is false; no other call. True without other ranks.
+  // Outside of tasks.
   bool concerns(const Operands& operands, std::optional<RankId> rank = {}) const;
   // This rank; 0 without other ranks.
   RankId this_rank() const;
