@@ -102,7 +102,8 @@ class Ownership {
     std::span<const Transfer> after;   // of what it has written, to the owner
     std::span<const DatumId> stale;    // this rank's copies of content that is written elsewhere
   };
-  // The task takes its place in the sequence, and runs there. What it accesses, unless it reduces into it, is not reduced.
+  // The task takes its place in the sequence, and runs there. Reductions of data that it accesses otherwise
+  // have ended (gather).
   Effects run(std::span<const Use> uses, RankId on);
   // All ranks do it, each with a copy of its own: the application's own access. Writers write the same everywhere.
   Effects run_everywhere(DatumId datum, AccessMode mode);

@@ -24,7 +24,7 @@ std::string name_of_reduction_tree(std::uint64_t number);
 // By place in the list of contributors, in which the root is not.
 struct ReductionPlace {
   std::optional<std::size_t> parent;  // none: the root
-  // In the order in which they are combined: those first that wait for fewest others.
+  // In the order of combination: a child with fewer contributors below comes first.
   std::vector<std::size_t> children;
 };
 // `place`: none: of the root. O(depth of the tree, and children on the way there).
