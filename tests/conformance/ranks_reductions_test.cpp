@@ -473,6 +473,7 @@ std::vector<std::string> fail_with(const Codelet& neutral, const Codelet& combin
           if (cancels && round == 10 && runtime.this_rank().value == 4) runtime.cancel();
           runtime.submit({.codelet = &kEmpty, .operands = {W(all)}});
         }
+        const Acquired held = runtime.acquire(all, AccessMode::R);  // all ranks wait for the others
         runtime.wait();
       });
   std::vector<std::string> texts;
@@ -506,7 +507,10 @@ TEST(RanksReductions, DifferentTreesAreADifference) {
       [&](Runtime& runtime) {
         const Handle all = runtime.register_empty(RankId{0}, Bytes{sizeof(Text)}, "all");
         runtime.set_reduction(all, {.neutral = &kEmpty, .combine = &kAppend});
-        runtime.wait();
+        for (int round = 0; round < 10'000; ++round) {  // until the error comes
+          runtime.submit({.codelet = &kEmpty, .operands = {W(all)}});
+          const Acquired held = runtime.acquire(all, AccessMode::R);
+        }
       });
   for (const auto& outcome : outcomes) {
     EXPECT_THAT(outcome.text(), HasSubstr("option reduction_tree"));
