@@ -448,6 +448,52 @@ TEST(RanksReductions, TheOrderDoesNotDependOnWhoComesFirst) {
   }
 }
 
+// --- where everything must fit in RAM
+
+constexpr std::size_t kManyNumbers = 8192;
+const Codelet kPlusOne{.name = "plus one", .cpu = [](KernelContext& k) {
+                         for (std::size_t n = 0; n < kManyNumbers; ++n) {
+                           ++k.data<std::uint64_t>(0)[n];
+                         }
+                       }};
+// Five ranks reduce, in each of three rounds, where there is room for so many data.
+std::vector<std::string> reduce_within(const char* tree, std::uint64_t data) {
+  constexpr std::uint32_t kRanks = 5;
+  comm::LocalWorld world(kRanks, {.seed = 1, .delayed = 0.25, .most_delay = 5});
+  const auto outcomes = tests::run_on_ranks(
+      world,
+      [&](RankId) {
+        Options options = options_with(tree);
+        options.memory = Bytes{data * kManyNumbers * 8};
+        return options;
+      },
+      [&](Runtime& runtime) {
+        const Handle all = runtime.register_empty(RankId{1}, Bytes{kManyNumbers * 8}, "all");
+        runtime.set_reduction(all, reduction_of(Operation::sum));
+        for (std::uint64_t round = 1; round <= 3; ++round) {
+          for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
+            runtime.submit({.codelet = &kPlusOne, .operands = {Reduce(all)}, .rank = RankId{rank}});
+          }
+          const Acquired held = runtime.acquire(all, AccessMode::R);
+          EXPECT_EQ(held.data<std::uint64_t>()[kManyNumbers - 1], round * kRanks);
+        }
+      });
+  std::vector<std::string> texts;
+  for (const auto& outcome : outcomes) texts.push_back(outcome.text());
+  return texts;
+}
+
+// The result, a private copy, and what comes from another rank.
+TEST(RanksReductions, RoomForThreeDataSufficesWithoutADisk) {
+  for (const char* const tree : {"flat", "binomial", "chain"}) {
+    for (const std::string& text : reduce_within(tree, 3)) EXPECT_EQ(text, "") << tree;
+    for (const std::string& text : reduce_within(tree, 2)) {
+      EXPECT_THAT(text, HasSubstr("writes all (partial result 0)")) << tree;
+      EXPECT_THAT(text, HasSubstr("raise the option memory")) << tree;
+    }
+  }
+}
+
 // --- that goes wrong
 
 const Codelet kThrow{.name = "throws",

@@ -26,14 +26,14 @@ std::size_t Reductions::most_partials() const {
 Handle Reductions::place_for_partial(graph::Handle& handle, std::size_t number) {
   std::vector<graph::PrivateCopy>& partials = handle.reduction->partials;
   if (number >= partials.size()) {
-    const Handle added = add_copy(handle, "of another rank " + std::to_string(partials.size()));
+    const Handle added = add_copy(handle, "partial result " + std::to_string(partials.size()));
     {
       const std::lock_guard lock(mutex_);  // see record
       partials.push_back({.handle = added.impl(), .life = added.life(), .node = {}});
     }
     if (application_.sole_copies.limited()) {
       const graph::Access access(*added.impl(), AccessMode::W);
-      application_.sole_copies.count({&access, 1}, "a partial result", "");
+      application_.sole_copies.count({&access, 1}, "reduction", "");
     }
     return added;
   }
