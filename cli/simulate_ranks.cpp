@@ -61,7 +61,6 @@ int simulate_on_ranks(const SimulateArguments& arguments, const machine::Cluster
   for (auto& asked : asked_facts(arguments, options)) parameters.push_back(std::move(asked));
   parameters.emplace_back("distribution", job.distribution.name());
   parameters.emplace_back("tree", job.broadcast);
-  parameters.emplace_back("reduction_tree", options.reduction_tree);
   reports::Facts facts = arguments.machine.facts(cluster.host, why);
   facts.emplace_back("ranks", std::uint64_t{ranks});
   const reports::Report report{.command = session.command,
