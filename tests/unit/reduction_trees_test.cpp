@@ -15,7 +15,7 @@
 #include "gtest/gtest.h"
 #include "vicinal/error.hpp"
 
-namespace vicinal::comm {
+namespace vicinal::comm::reduction_trees {
 namespace {
 
 using ::testing::ElementsAre;
@@ -132,4 +132,4 @@ TEST(ReductionTrees, AllRanksSeeTheSameTree) {
 }
 
 }  // namespace
-}  // namespace vicinal::comm
+}  // namespace vicinal::comm::reduction_trees
