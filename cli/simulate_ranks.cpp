@@ -55,11 +55,16 @@ int simulate_on_ranks(const SimulateArguments& arguments, const machine::Cluster
   const play::ClusterJob job{
       .ranks = ranks,
       .broadcast = arguments.tree,
-      .distribution = arguments.distribution.parse(ranks, triangle_of(graph))};
+      .distribution = arguments.distribution.parse(ranks, triangle_of(graph)),
+      .devices = arguments.distribution.devices()};
   const reports::RunBounds bounds = reports::play_bounds(graph, cluster);
   reports::Facts parameters = arguments.graph.facts(graph);
   for (auto& asked : asked_facts(arguments, options)) parameters.push_back(std::move(asked));
   parameters.emplace_back("distribution", job.distribution.name());
+  if (job.devices) {
+    parameters.emplace_back("device_grid",
+                            fmt::format("{}x{}", job.devices->rows, job.devices->columns));
+  }
   parameters.emplace_back("tree", job.broadcast);
   reports::Facts facts = arguments.machine.facts(cluster.host, why);
   facts.emplace_back("ranks", std::uint64_t{ranks});

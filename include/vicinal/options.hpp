@@ -67,6 +67,9 @@ struct Options {
       "auto";  // over which ranks work together: that of the launcher; openmpi, mpich, none
   // How a version goes to several ranks: auto, off, or a tree: chain, binary, 4-ary, binomial, delegated.
   std::string broadcast = "auto";
+  // Where content of other ranks goes when it has come: ram, or the accelerator of the task that it is for: advised,
+  // owner, random.
+  std::string receive_placement = "ram";
   double rank_timeout =
       10;  // seconds without a sign of life after which a rank is taken to be lost
 

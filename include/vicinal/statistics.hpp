@@ -63,6 +63,8 @@ struct Statistics {
   std::uint64_t late_sends =
       0;  // of versions that had gone to others before: they missed the broadcast
 
+  Bytes placed_on_arrival;  // of what was received: sent on to an accelerator when it had come
+
   // Tasks done that the application has submitted.
   std::uint64_t application_tasks_done() const {
     return tasks_done > own_tasks_done ? tasks_done - own_tasks_done : 0;

@@ -151,6 +151,11 @@ constexpr OptionEntry kTable[] = {
      "least time for their size and the number of ranks; off: to one after the other; along one "
      "tree: chain, binary, binomial, delegated (the first rank does it), or 4-ary, with any "
      "number."},
+    {"receive_placement", &Options::receive_placement,
+     "Where content of other ranks goes when it has come to RAM: ram: it stays; advised: on to the "
+     "accelerator that is advised for what the receiving task writes, else to the one that wrote "
+     "it last; owner: to the latter; random: to any. It stays, too, where the accelerator has no "
+     "room."},
     {"rank_timeout", &Options::rank_timeout,
      "Seconds after which a rank that gives no sign of life is taken to be lost, which ends the "
      "run "

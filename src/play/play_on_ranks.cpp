@@ -46,6 +46,9 @@ class Cluster {
                           cluster_.rank(RankId{rank}));
     }
     register_data(owners_of(graph, job.distribution, cluster_.count()));
+    if (job.devices || follows_advice(options.policy)) {
+      advise(TileAdvice(model.host.description, job.distribution, job.devices));
+    }
   }
 
   void submit() {
@@ -92,6 +95,16 @@ class Cluster {
       }
     }
     owners_ = owners;
+  }
+
+  // A tile counts where it is written.
+  void advise(const TileAdvice& advice) {
+    for (std::size_t d = 0; d < graph_.data().size(); ++d) {
+      const auto tile = graph_.tile(d);
+      const auto node = tile ? advice.node(tile->row, tile->column) : std::nullopt;
+      const std::uint32_t owner = owners_[d].value;
+      if (node) ranks_[owner].advise(handles_[owner][d], node);
+    }
   }
 
   void submit(const graph::Graph::Task& task) {

@@ -103,6 +103,7 @@ RankRecord rank_record(const RunRecord& record, const Statistics& before, const 
                   .forwarded = after.forwarded - before.forwarded,
                   .broadcasts = after.broadcasts - before.broadcasts,
                   .late_sends = after.late_sends - before.late_sends,
+                  .placed_on_arrival = after.placed_on_arrival - before.placed_on_arrival,
                   .peak = {},
                   .bytes_in = record.bytes_in,
                   .bytes_out = record.bytes_out};

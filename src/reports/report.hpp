@@ -83,6 +83,7 @@ struct RankRecord {
   Bytes forwarded;               // of what was sent: for other ranks
   std::uint64_t broadcasts = 0;  // begun there
   std::uint64_t late_sends = 0;  // that missed one
+  Bytes placed_on_arrival;       // of what was received: sent on to an accelerator at once
   Bytes peak;                    // in RAM, from the start of the runtime on
   Bytes bytes_in;                // as of RunRecord
   Bytes bytes_out;               // likewise

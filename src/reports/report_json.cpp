@@ -55,6 +55,7 @@ Json ranks_json(const std::vector<RankRecord>& ranks) {
                     {"forwarded", rank.forwarded.value},
                     {"broadcasts", rank.broadcasts},
                     {"late_sends", rank.late_sends},
+                    {"placed_on_arrival", rank.placed_on_arrival.value},
                     {"peak", rank.peak.value},
                     {"bytes_in", rank.bytes_in.value},
                     {"bytes_out", rank.bytes_out.value}});

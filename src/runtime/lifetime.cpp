@@ -135,6 +135,8 @@ void RuntimeImpl::provide_room_for_sends(Bytes bytes, const std::string& name) {
 void RuntimeImpl::begin_with_ranks() {
   const bool is_limited = engine_->residency().limit(kRam).has_value();
   room_for_sends_.emplace(*application_);
+  application_->transfers.arrivals().set_up(arrival_rule_, setup_.machine,
+                                            options_.seed ^ progress_->rank().value << 32);
   sequence_ = std::make_unique<RankSequence>(
       *progress_, *application_, is_limited, [this] { return stall_report(); },
       [this](Bytes bytes, const std::string& name) { provide_room_for_sends(bytes, name); });
@@ -152,6 +154,7 @@ Statistics RuntimeImpl::statistics() const {
     statistics.broadcasts = counts.deliveries.broadcasts;
     statistics.late_sends = counts.late;
     statistics.messages = counts.messages;
+    statistics.placed_on_arrival = application_->transfers.arrivals().placed();
   }
   return statistics;
 }

@@ -189,7 +189,19 @@ void RankSequence::require_after(const TaskSpec& spec, RankId on) const {
   }
 }
 
-void RankSequence::submit(const comm::Transfer& transfer, int priority) {
+// Of what the task at hand is to receive.
+engine::Destination RankSequence::destination() {
+  engine::Arrivals& arrivals = application_.transfers.arrivals();
+  if (!arrivals.any()) return {};
+  for (const comm::Use& use : uses_) {
+    if (!writes(use.mode)) continue;
+    return arrivals.next(application_.declared.used(application_.declared.name(use.datum.value)));
+  }
+  return arrivals.next({});
+}
+
+void RankSequence::submit(const comm::Transfer& transfer, int priority,
+                          const engine::Destination& to) {
   const std::uint32_t number = transfer.datum.value;
   const Handle local = application_.declared.local(application_.declared.name(number), "submit");
   // For data of this rank there was room when they were registered.
@@ -200,7 +212,7 @@ void RankSequence::submit(const comm::Transfer& transfer, int priority) {
   if (transfer.from == here()) {
     application_.transfers.submit_send(local, id, priority);
   } else {
-    application_.transfers.submit_receive(local, id);
+    application_.transfers.submit_receive(local, id, to);
   }
 }
 
@@ -252,7 +264,10 @@ RankId RankSequence::takes(const TaskSpec& spec) {
   }
   priority_ = spec.priority;
   here_alone([&] {
-    submit(effects.before, priority_);
+    for (const comm::Transfer& transfer : effects.before) {
+      const bool is_for_it = on == here() && transfer.from != here();
+      submit(transfer, priority_, is_for_it ? destination() : engine::Destination{});
+    }
     invalidate(effects.stale);
     if (on != here()) return submit(effects.after, priority_);
     after_.assign(effects.after.begin(), effects.after.end());

@@ -136,7 +136,8 @@ class RankSequence final : private comm::RankVoice {
   [[noreturn]] void throw_gone(const char* call, comm::DatumId id) const;
   void release_copy(comm::DatumId id);
   void release_parts(std::span<const comm::DatumId> gone);
-  void submit(const comm::Transfer& transfer, int priority);
+  engine::Destination destination();
+  void submit(const comm::Transfer& transfer, int priority, const engine::Destination& to = {});
   void submit(std::span<const comm::Transfer> transfers, int priority);
   void invalidate(std::span<const comm::DatumId> stale);
   template <typename Note>

@@ -223,6 +223,7 @@ class RuntimeImpl {
   const std::uint32_t number_ = next_runtime_number();
   const pid_t process_ = getpid();
   const Undelivered undelivered_ = parse_undelivered(options_.undelivered_errors);
+  const engine::ArrivalRule arrival_rule_ = engine::arrival_rule_of(options_.receive_placement);
   const int exceptions_at_start_ = std::uncaught_exceptions();
   std::atomic<bool> has_thrown_{false};  // a call has thrown why the run, or a handle, has failed
   std::atomic<bool> is_left_{false};     // nobody waits for it, or destroys it

@@ -141,7 +141,7 @@ namespace table {
 
 inline constexpr std::string_view kModes = "reduction|R|W|RW||||commute|||scratch";
 inline constexpr std::string_view kCauses =
-    "task|prefetch|eviction|write-behind|application|through RAM";
+    "task|prefetch|eviction|write-behind|application|through RAM|arrival";
 
 inline constexpr Field kTask{"task", FieldType::task, "the task"};
 inline constexpr Field kHandle{"handle", FieldType::handle, "the datum"};

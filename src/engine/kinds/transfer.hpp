@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 
+#include "engine/arrivals.hpp"
 #include "engine/kinds/kind.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/data.hpp"
@@ -37,7 +38,10 @@ class Transfers final : public Kind {
   void attach(Carrier& carrier) { carrier_ = &carrier; }
   // Numbers are never given twice. The data are registered here.
   void submit_send(Handle registered, std::uint64_t number, int priority);
-  void submit_receive(Handle registered, std::uint64_t number);
+  void submit_receive(Handle registered, std::uint64_t number, const Destination& to = {});
+  // Where what is received goes; set up before the first receive.
+  Arrivals& arrivals() { return arrivals_; }
+  const Arrivals& arrivals() const { return arrivals_; }
 
   // What is to be received has room in RAM from the answer on, until the task ends.
   void hold(graph::Task& task);
@@ -66,8 +70,11 @@ class Transfers final : public Kind {
   void read_into_room(graph::Task& task);
   void leave_room();
 
+  void pass_on(const graph::Task& task, memory::Actions& actions);
+
   Application& application_;
   Carrier* carrier_ = nullptr;
+  Arrivals arrivals_;
   std::mutex mutex_;           // guards what follows
   std::byte* room_ = nullptr;  // null: there is none
   bool is_taken_ = false;

@@ -70,7 +70,7 @@ Section overview_section(const RunView& view) {
     workers[task.worker].add(view.codelet_of_name[task.name], static_cast<double>(view.begins[t]),
                              static_cast<double>(task.ended));
   }
-  constexpr std::size_t kCauses = 6;  // analysis::Cause
+  constexpr std::size_t kCauses = 7;  // analysis::Cause
   std::vector<Row> links(view.links.size(), Row(kCauses, bin));
   for (const CopyOfRun& copy : view.run.copies) {
     const std::uint32_t link = view.link_of(copy);
