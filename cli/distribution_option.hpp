@@ -28,9 +28,7 @@ class DistributionOption {
   std::string given() const { return option_->count() > 0 ? text_ : std::string(); }
 
  private:
-  std::string_view of_ranks() const {
-    return std::string_view(text_).substr(0, text_.find(','));
-  }
+  std::string_view of_ranks() const { return std::string_view(text_).substr(0, text_.find(',')); }
 
   CLI::Option* option_ = nullptr;
   std::string text_ = "auto";

@@ -1,6 +1,7 @@
 #include "reproduction/figure.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace vicinal::reproduction {
 
@@ -14,6 +15,7 @@ const Axis kOrder{"order of the matrix", [](const Row& row) {
                     return static_cast<double>(row.point.tiles * row.point.tile);
                   }};
 const Axis kGpus{"GPUs", [](const Row& row) { return row.point.x; }};
+const Axis kRanks{"ranks", [](const Row& row) { return row.point.x; }};
 
 std::string_view to_string(Effort effort) {
   switch (effort) {
@@ -47,10 +49,22 @@ Point point_of(const Panel& panel, const Series& series, std::uint64_t value) {
               .policy = std::string(series.policy),
               .memory_rules = std::string(series.memory_rules),
               .look_ahead = series.look_ahead,
+              .ranks = panel.ranks,
+              .rank_rows = panel.rank_rows,
+              .gpu_columns = panel.gpu_columns,
+              .receive_placement = std::string(series.receive_placement),
               .beside = series.beside};
   if (panel.varied == Varied::tiles) point.tiles = value;
   if (panel.varied == Varied::memory) point.gpu_memory = Bytes{value << 20};
   if (panel.varied == Varied::gpus) point.gpus = static_cast<std::uint32_t>(value);
+  if (panel.varied == Varied::ranks || panel.varied == Varied::ranks_and_tiles) {
+    point.ranks = static_cast<std::uint32_t>(value);
+  }
+  if (panel.varied == Varied::ranks_and_tiles) {
+    const auto first = static_cast<double>(panel.values.front().front());
+    point.tiles = static_cast<std::uint64_t>(std::llround(
+        static_cast<double>(panel.tiles) * std::sqrt(static_cast<double>(value) / first)));
+  }
   return point;
 }
 

@@ -24,10 +24,12 @@ struct Series {
   // The options of these names: of the runtime that the paper measured.
   std::string_view memory_rules = {};
   std::uint32_t look_ahead = 0;
+  std::string_view receive_placement = {};
   bool beside = false;  // what Vicinal does by itself: no statement is judged by it
 };
 
-enum class Varied : std::uint8_t { tiles, memory, gpus };
+// `ranks`: of one size; `ranks_and_tiles`: the matrix grows with them, so that each has as much of it.
+enum class Varied : std::uint8_t { tiles, memory, gpus, ranks, ranks_and_tiles };
 using Values = std::vector<std::uint64_t>;
 
 // Where a row stands on the axis of its panel.
@@ -41,6 +43,7 @@ extern const Axis kWorkingSetMb;
 extern const Axis kMemoryMb;  // of one GPU
 extern const Axis kOrder;     // of the matrix, in elements
 extern const Axis kGpus;
+extern const Axis kRanks;
 
 // A machine and an application, of which a single size varies. Sizes are those of graphs::GraphRequest.
 struct Panel {
@@ -56,13 +59,17 @@ struct Panel {
   bool results_anew = false;  // the first task that writes a datum does not read it
 
   Varied varied = Varied::tiles;
-  // By Effort: of the matrix in tiles, of each GPU in MiB, or how many GPUs.
+  // By Effort: of the matrix in tiles, of each GPU in MiB, or how many GPUs or ranks.
   std::array<Values, 3> values = {};
   // What does not vary.
   std::uint64_t tiles = 0;
   std::optional<std::uint32_t> gpus = {};
   std::optional<std::uint32_t> cpus = {};
   std::optional<Bytes> gpu_memory = {};
+  // On a cluster, see Point. With Varied::ranks_and_tiles `tiles` are those of a panel's first number of ranks.
+  std::uint32_t ranks = 0;
+  std::uint32_t rank_rows = 0;
+  std::uint32_t gpu_columns = 0;
 
   std::vector<std::string_view> without = {};  // labels of series
   bool drawn = true;                           // else it is measured for a statement alone

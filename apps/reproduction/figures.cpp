@@ -19,6 +19,7 @@ std::vector<Figure> order_figures_000();
 std::vector<Figure> lu_figures_000();
 std::vector<Figure> figures_001();
 std::vector<Figure> figures_002();
+std::vector<Figure> figures_002_on_ranks();
 std::vector<Figure> figures_003();
 
 namespace {
@@ -26,7 +27,7 @@ namespace {
 std::vector<Figure> all_figures() {
   std::vector<Figure> all;
   for (const auto part : {cholesky_figures_000, order_figures_000, lu_figures_000, figures_001,
-                          figures_002, figures_003}) {
+                          figures_002, figures_002_on_ranks, figures_003}) {
     for (Figure& figure : part()) {
       figure.causes = causes_of(figure.name);
       all.push_back(std::move(figure));

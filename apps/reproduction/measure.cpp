@@ -25,34 +25,6 @@ Options options_of(std::string_view policy) {
   return options;
 }
 
-void add_bytes(Measures& measures, const MachineDescription& machine,
-               const Statistics& statistics) {
-  const auto kind = [&](NodeId node) { return machine.nodes[node.value].kind; };
-  for (const LinkStatistics& link : statistics.links) {
-    if (!machine.nodes[link.to.value].limit && !machine.nodes[link.from.value].limit) continue;
-    const auto bytes = static_cast<double>(link.bytes.value);
-    if (kind(link.from) == NodeKind::device && kind(link.to) == NodeKind::device) {
-      measures.between_gpus += bytes;
-    } else if (kind(link.to) == NodeKind::device || kind(link.from) == NodeKind::disk) {
-      measures.from_below += bytes;
-    } else {
-      measures.written_back += bytes;
-    }
-  }
-}
-
-// Of GPUs if there are any: RAM is then what lies below.
-double memory_of(const MachineDescription& machine) {
-  double devices = 0;
-  double ram = 0;
-  for (const NodeDescription& node : machine.nodes) {
-    if (!node.limit) continue;
-    if (node.kind == NodeKind::device) devices += static_cast<double>(node.limit->value);
-    if (node.kind == NodeKind::ram) ram += static_cast<double>(node.limit->value);
-  }
-  return devices > 0 ? devices : ram;
-}
-
 double bus_rate(const MachineDescription& machine) {
   for (const bounds::Border& border : bounds::borders_of(machine)) {
     if (border.limited) return bounds::joint_bandwidth(machine, border.in).value;
@@ -101,6 +73,34 @@ std::pair<std::uint32_t, std::uint32_t> position(std::string_view name) {
 
 }  // namespace
 
+void add_bytes(Measures& measures, const MachineDescription& machine,
+               const Statistics& statistics) {
+  const auto kind = [&](NodeId node) { return machine.nodes[node.value].kind; };
+  for (const LinkStatistics& link : statistics.links) {
+    if (!machine.nodes[link.to.value].limit && !machine.nodes[link.from.value].limit) continue;
+    const auto bytes = static_cast<double>(link.bytes.value);
+    if (kind(link.from) == NodeKind::device && kind(link.to) == NodeKind::device) {
+      measures.between_gpus += bytes;
+    } else if (kind(link.to) == NodeKind::device || kind(link.from) == NodeKind::disk) {
+      measures.from_below += bytes;
+    } else {
+      measures.written_back += bytes;
+    }
+  }
+}
+
+// Of GPUs if there are any: RAM is then what lies below.
+double memory_of(const MachineDescription& machine) {
+  double devices = 0;
+  double ram = 0;
+  for (const NodeDescription& node : machine.nodes) {
+    if (!node.limit) continue;
+    if (node.kind == NodeKind::device) devices += static_cast<double>(node.limit->value);
+    if (node.kind == NodeKind::ram) ram += static_cast<double>(node.limit->value);
+  }
+  return devices > 0 ? devices : ram;
+}
+
 machine::MachineModel machine_of(const Point& point) {
   return machine::load_machine(
       point.machine,
@@ -110,6 +110,7 @@ machine::MachineModel machine_of(const Point& point) {
 Measures measure(const Point& point, graph::Graph graph) {
   if (point.bottom_levels) graph::set_bottom_level_priorities(graph);
   if (point.results_anew) graph = with_results_anew(graph);
+  if (point.ranks > 0) return measure_on_ranks(point, graph);
   if (point.on_disk) {
     for (std::size_t d = 0; d < graph.data().size(); ++d) graph.set_home(d, NodeKind::disk);
   }

@@ -8,6 +8,8 @@
 #include "machine/machine_model.hpp"
 #include "reproduction/figure.hpp"
 #include "reproduction/results.hpp"
+#include "vicinal/machine.hpp"
+#include "vicinal/statistics.hpp"
 
 namespace vicinal::reproduction {
 
@@ -15,6 +17,12 @@ machine::MachineModel machine_of(const Point& point);
 
 // `graph` is that of the point, as its generator makes it.
 Measures measure(const Point& point, graph::Graph graph);
+
+// The same of a point on several ranks (measure_ranks.cpp).
+Measures measure_on_ranks(const Point& point, const graph::Graph& graph);
+// Bytes that the links of the host have carried, and room in its memories, GPUs' if there are any.
+void add_bytes(Measures& measures, const MachineDescription& machine, const Statistics& statistics);
+double memory_of(const MachineDescription& machine);
 
 // The order of a factorisation's run: `graph` is that of `view`'s application with so many tiles. Data are named by
 // their row and column, "A7_3".

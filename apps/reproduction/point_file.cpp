@@ -35,7 +35,8 @@ constexpr std::array kColumns{
 
 constexpr std::string_view kKeyColumns =
     "panel,series,x,application,tiles,tile,panel_elements,precision,priorities,home,results,"
-    "machine,gpus,cpus,gpu_memory_bytes,policy,memory_rules,look_ahead";
+    "machine,gpus,cpus,gpu_memory_bytes,policy,memory_rules,look_ahead,ranks,rank_rows,"
+    "gpu_columns,receive_placement";
 
 template <typename Value>
 std::string or_default(const std::optional<Value>& value) {
@@ -84,12 +85,14 @@ std::vector<std::string> keys_of(const std::vector<Point>& points) {
 std::string key_of(const Point& point) {
   std::string rules = point.memory_rules;
   std::ranges::replace(rules, ',', '+');
-  return fmt::format(
-      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", point.panel, point.series, point.x,
-      point.application, point.tiles, point.tile, point.panel_elements, point.precision,
-      point.bottom_levels ? "bottom-level" : "given", point.on_disk ? "disk" : "ram",
-      point.results_anew ? "anew" : "read", point.machine, or_default(point.gpus),
-      or_default(point.cpus), or_default(point.gpu_memory), point.policy, rules, point.look_ahead);
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+                     point.panel, point.series, point.x, point.application, point.tiles, point.tile,
+                     point.panel_elements, point.precision,
+                     point.bottom_levels ? "bottom-level" : "given", point.on_disk ? "disk" : "ram",
+                     point.results_anew ? "anew" : "read", point.machine, or_default(point.gpus),
+                     or_default(point.cpus), or_default(point.gpu_memory), point.policy, rules,
+                     point.look_ahead, point.ranks, point.rank_rows, point.gpu_columns,
+                     point.receive_placement);
 }
 
 std::string csv_header() {

@@ -31,8 +31,12 @@ struct Point {
   std::optional<Bytes> gpu_memory = {};
   std::string policy = {};
   std::string memory_rules = {};
-  std::uint32_t look_ahead = 0;  // 0: the engine's own
-  bool beside = false;           // see Series; no parameter
+  std::uint32_t look_ahead = 0;        // 0: the engine's own
+  std::uint32_t ranks = 0;             // on so many hosts of a cluster; 0: on one machine
+  std::uint32_t rank_rows = 0;         // of the grid of ranks; 0: of that nearest to a square
+  std::uint32_t gpu_columns = 0;       // of the grid of a rank's GPUs; 0: by BlockCyclic
+  std::string receive_placement = {};  // as the option of this name; empty: its default
+  bool beside = false;                 // see Series; no parameter
 };
 
 // What one simulation gave. The limits are of the graph and the machine, whatever the policy.

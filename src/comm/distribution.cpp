@@ -122,8 +122,8 @@ Distribution Distribution::automatic(std::uint32_t ranks, Triangle triangle) {
   return generalized;
 }
 
-std::uint32_t Distribution::device(std::uint64_t row, std::uint64_t column,
-                                   std::uint32_t devices, std::uint32_t columns) const {
+std::uint32_t Distribution::device(std::uint64_t row, std::uint64_t column, std::uint32_t devices,
+                                   std::uint32_t columns) const {
   if (devices == 0) throw UsageError("tiles of a rank for 0 devices: give at least one");
   if (columns != 0 && devices % columns != 0) {
     throw UsageError(number(columns) + " columns of devices, and there are " + number(devices) +

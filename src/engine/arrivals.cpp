@@ -11,11 +11,10 @@
 namespace vicinal::engine {
 
 ArrivalRule arrival_rule_of(std::string_view text) {
-  constexpr std::pair<std::string_view, ArrivalRule> kRules[] = {
-      {"ram", ArrivalRule::ram},
-      {"advised", ArrivalRule::advised},
-      {"owner", ArrivalRule::owner},
-      {"random", ArrivalRule::random}};
+  constexpr std::pair<std::string_view, ArrivalRule> kRules[] = {{"ram", ArrivalRule::ram},
+                                                                 {"advised", ArrivalRule::advised},
+                                                                 {"owner", ArrivalRule::owner},
+                                                                 {"random", ArrivalRule::random}};
   for (const auto& [name, rule] : kRules) {
     if (name == text) return rule;
   }

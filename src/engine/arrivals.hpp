@@ -32,7 +32,8 @@ ArrivalRule arrival_rule_of(std::string_view text);
 // Of one receive.
 struct Destination {
   ArrivalRule rule = ArrivalRule::ram;
-  Handle written = {};  // by the task that it is for; null: it writes nothing that is registered here
+  Handle written =
+      {};  // by the task that it is for; null: it writes nothing that is registered here
   NodeId drawn = kRam;
 };
 

@@ -390,7 +390,8 @@ bool Residency::evict_unneeded(MemoryNode& node, Actions& actions) {
 bool Residency::pass_on(graph::Handle& handle, NodeId id, Actions& actions) {
   return at(id, actions, [&] {
     Replica& to = replica(handle, id);
-    if (to.incoming != nullptr) return false;  // content of before: whoever wants this waits for that
+    if (to.incoming != nullptr)
+      return false;  // content of before: whoever wants this waits for that
     bool through_ram = false;
     prefetch_to(to, PrefetchRoom::unneeded, Ownership::shared, through_ram, actions,
                 CopyCause::arrival);

@@ -43,6 +43,8 @@ inline Options random_rank_options(base::Random& random, const RankBytes& bytes,
   if (random.below(3) == 0) {
     options.accelerators = 1 + static_cast<std::uint32_t>(random.below(2));
     if (random.below(2) == 0) options.accelerator_memory = Bytes{bytes.most_of_task + 4096};
+    constexpr const char* kPlacements[] = {"ram", "advised", "owner", "random"};
+    options.receive_placement = kPlacements[random.below(4)];
   }
   return options;
 }
