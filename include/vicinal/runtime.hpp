@@ -234,7 +234,8 @@ class Runtime {
   void wont_use(Handle handle);
   // Advice for the policies "directed", "owner" and "load": tasks that write the handle are to run on this memory node,
   // if a worker there can; likewise its first readers, where the policy follows reads too. The advice counts for tasks
-  // that become ready from now on, until other advice, or none, is given. Any thread. Throws UsageError if there is no
+  // that become ready from now on, until other advice, or none, is given; and for what such tasks receive of other ranks
+  // (option receive_placement). Any thread. Throws UsageError if there is no
   // such node.
   void advise(Handle handle, std::optional<NodeId> node);
   // After the tasks submitted so far: brings a copy of the handle's content to the node if there is room. Throws

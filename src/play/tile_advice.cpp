@@ -23,9 +23,11 @@ TileAdvice::TileAdvice(const MachineDescription& machine, Distribution distribut
       .devices = static_cast<std::uint32_t>(std::max<std::size_t>(accelerators_.size(), 1))};
   throw UsageError(
       accelerators_.empty()
-          ? fmt::format("a grid of {}x{} accelerators, and a rank has none; leave it away",
-                        grid->rows, grid->columns)
-          : fmt::format("a grid of {}x{} accelerators, and a rank has {}; use {}x{}, or leave it "
+          ? fmt::format(
+                "distribution: a grid of {}x{} accelerators, and a rank has none; leave it away",
+                grid->rows, grid->columns)
+          : fmt::format("distribution: a grid of {}x{} accelerators, and a rank has {}; use {}x{}, "
+                        "or leave it "
                         "away",
                         grid->rows, grid->columns, accelerators_.size(), fits.device_rows(),
                         fits.device_columns()));

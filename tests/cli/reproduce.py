@@ -32,7 +32,8 @@ def test_list():
     listed = run("reproduce")
     check(listed.returncode == 0, f"the list: {listed.stderr}")
     names = [line.split()[0] for line in listed.stdout.splitlines()]
-    for name in ("000-6", "000-8", "000-10", "000-16", "001-3", "001-4", "002-1", "003-2", "003-3", "003-4", "003-5"):
+    for name in ("000-6", "000-8", "000-10", "000-16", "001-3", "001-4", "002-1", "002-2", "002-3",
+                 "003-2", "003-3", "003-4", "003-5"):
         check(names.count(name) == 1, f"{name} is not in the list: {names}")
     check(names.index("000-6") < names.index("000-10"), f"numbers are not in their order: {names}")
     lines = listed.stdout.splitlines()

@@ -1,5 +1,7 @@
 // Figures of papers: the arithmetic of their statements, their table, their page.
 #include <array>
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -241,7 +243,10 @@ TEST(Figures, EachHasANameOfItsOwnStatementsAndPointsAtEveryEffort) {
     EXPECT_GT(usual, quick);
     EXPECT_GE(points_of(figure, Effort::full).size(), usual);
     for (const Point& point : points_of(figure, Effort::full)) {
-      EXPECT_NO_THROW(machine::load_machine(point.machine, {.gpus = point.gpus}));
+      std::optional<std::uint32_t> one_host;
+      if (point.ranks > 0) one_host = 1;
+      EXPECT_NO_THROW(
+          machine::load_machine(point.machine, {.gpus = point.gpus, .ranks = one_host}));
       EXPECT_GT(point.tiles, 0U);
       // They are columns of a CSV.
       EXPECT_EQ((point.panel + point.series + point.policy).find(','), std::string::npos);
@@ -264,6 +269,39 @@ TEST(Figures, APointSaysWhatVaries) {
   const std::vector<Point> memories = points_of(figure("001-3"), Effort::quick);
   EXPECT_EQ(memories.back().gpu_memory, Bytes{300ULL << 20});
   EXPECT_EQ(memories.back().tiles, 15U);
+}
+
+TEST(Figures, InWeakScalingTheMatrixGrowsWithTheRootOfTheRanks) {
+  for (const Point& point : points_of(figure("002-3"), Effort::full)) {
+    EXPECT_EQ(point.x, point.ranks);
+    if (point.panel != "weak scaling") continue;
+    // 24 tiles on 16 ranks; 24 sqrt(8) is 67.88.
+    EXPECT_EQ(point.tiles, point.ranks == 16 ? 24U : point.ranks == 64 ? 48U : 68U);
+  }
+}
+
+// On one machine of two GPUs and on two ranks with one each the work is the same, and its least time.
+TEST(Figures, APointOnRanksIsPlayedOnACluster) {
+  Point point{.application = "gemm3d", .tiles = 4, .tile = 960, .precision = "float"};
+  point.machine = "summit-cluster";
+  point.gpus = 1;
+  point.policy = "directed";
+  point.ranks = 2;
+  const graph::Graph graph = graphs::make_graph({.application = "gemm3d", .tiles = 4, .tile = 960});
+  const Measures on_ranks = measure(point, graph);
+  point.machine = "summit";
+  point.gpus = 2;
+  point.ranks = 0;
+  const Measures alone = measure(point, graph);
+  EXPECT_EQ(on_ranks.flops, alone.flops);
+  EXPECT_DOUBLE_EQ(on_ranks.least_seconds, alone.least_seconds);
+  EXPECT_GE(on_ranks.seconds, on_ranks.least_seconds);
+  EXPECT_EQ(on_ranks.working_set, alone.working_set);
+  // Each rank's GPU loads the tiles of C that it owns, once: 16 tiles at least.
+  EXPECT_GE(on_ranks.from_below, 16 * 960.0 * 960 * 4);
+  point.machine = "v100";
+  point.ranks = 2;
+  EXPECT_THROW(measure(point, graph), UsageError);
 }
 
 // Three matrices of 2 x 2 tiles. The third is read only if the first task on a tile does so.
