@@ -1,4 +1,5 @@
 // The life of a runtime: wiring, start, end.
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -135,8 +136,8 @@ void RuntimeImpl::provide_room_for_sends(Bytes bytes, const std::string& name) {
 void RuntimeImpl::begin_with_ranks() {
   const bool is_limited = engine_->residency().limit(kRam).has_value();
   room_for_sends_.emplace(*application_);
-  application_->transfers.arrivals().set_up(arrival_rule_, setup_.machine,
-                                            options_.seed ^ progress_->rank().value << 32);
+  application_->transfers.arrivals().set_up(
+      arrival_rule_, setup_.machine, options_.seed ^ std::uint64_t{progress_->rank().value} << 32);
   sequence_ = std::make_unique<RankSequence>(
       *progress_, *application_, is_limited, [this] { return stall_report(); },
       [this](Bytes bytes, const std::string& name) { provide_room_for_sends(bytes, name); });
