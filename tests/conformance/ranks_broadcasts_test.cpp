@@ -151,6 +151,12 @@ void play(const Plan& plan, const Serial& expected, Runtime& runtime) {
   for (std::size_t i = 0; i < plan.numbers.size(); ++i) {
     handles.push_back(runtime.register_empty(plan.owners[i], Bytes{plan.numbers[i] * 8},
                                              "d" + std::to_string(i)));
+    // Advice of each rank for itself: where content of others goes, if at all.
+    for (const NodeDescription& node : runtime.machine().nodes) {
+      if (node.kind == NodeKind::device && i % 3 == node.id.value % 3) {
+        runtime.advise(handles[i], node.id);
+      }
+    }
   }
   for (std::size_t s = 0; s < plan.steps.size(); ++s) {
     const Step& step = plan.steps[s];
