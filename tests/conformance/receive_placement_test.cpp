@@ -65,13 +65,13 @@ struct Case {
   std::string memory = "64 MB";
   std::string policy = "eager";
 };
-struct Run {
+struct Outcomes {
   Time end;
   Statistics receiver;
 };
 
 // x of rank 0 is read on rank 1 by a task that also writes y, after 10 ms of another task on y.
-Run play(const Case& how) {
+Outcomes play(const Case& how) {
   const SimulatedCluster cluster(model_of(how.gpus, how.memory), 0, "auto");
   std::deque<Runtime> ranks;
   for (std::uint32_t r = 0; r < 2; ++r) {
@@ -102,11 +102,11 @@ std::uint64_t bytes_into(const Statistics& statistics, NodeId node) {
 // The three tasks take 0.1, 10 and 0.1 ms. x comes to RAM after 1 ms. If it stays, its copy begins when the third task
 // is ready, after 10.1 ms, and takes 1 ms; else the copy has ended after 2 ms.
 TEST(ReceivePlacement, TheCopyBeginsOnArrivalAndNotWhenTheTaskIsReady) {
-  const Run in_ram = play({.placement = "ram"});
+  const Outcomes in_ram = play({.placement = "ram"});
   EXPECT_EQ(in_ram.end.ns, 11'200'000);
   EXPECT_EQ(in_ram.receiver.placed_on_arrival, Bytes{0});
   for (const char* const rule : {"owner", "advised", "random"}) {
-    const Run placed = play({.placement = rule});
+    const Outcomes placed = play({.placement = rule});
     EXPECT_EQ(placed.end.ns, 10'200'000) << rule;
     EXPECT_EQ(placed.receiver.placed_on_arrival, kMegabyte) << rule;
     EXPECT_EQ(placed.receiver.received, kMegabyte) << rule;
@@ -117,7 +117,7 @@ TEST(ReceivePlacement, TheCopyBeginsOnArrivalAndNotWhenTheTaskIsReady) {
 TEST(ReceivePlacement, AdviceForWhatTheTaskWritesComesBeforeWhoWroteIt) {
   // Two GPUs; whoever is free first writes y, and advice names the other one.
   for (const NodeId node : {NodeId{1}, NodeId{2}}) {
-    const Run advised = play({.placement = "advised", .advised = node, .gpus = 2});
+    const Outcomes advised = play({.placement = "advised", .advised = node, .gpus = 2});
     EXPECT_GE(bytes_into(advised.receiver, node), kMegabyte.value);
     EXPECT_EQ(advised.receiver.placed_on_arrival, kMegabyte);
   }
@@ -129,7 +129,7 @@ TEST(ReceivePlacement, AdviceForWhatTheTaskWritesComesBeforeWhoWroteIt) {
 
 // y and x each take a megabyte and padding.
 TEST(ReceivePlacement, AnAcceleratorThatHasRoomForBothTakesIt) {
-  const Run tight = play({.placement = "owner", .memory = "2.1 MB"});
+  const Outcomes tight = play({.placement = "owner", .memory = "2.1 MB"});
   EXPECT_EQ(tight.receiver.placed_on_arrival, kMegabyte);
   EXPECT_EQ(tight.end.ns, 10'200'000);
 }
