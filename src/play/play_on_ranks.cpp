@@ -36,7 +36,7 @@ comm::DatumId datum_id(std::uint64_t number) {
 class Cluster {
  public:
   Cluster(const graph::Graph& graph, const machine::ClusterModel& model, const Options& options,
-          const ClusterJob& job)
+          const ClusterJob& job, const TileAdvice& advice)
       : graph_(graph),
         codelets_(codelets_of(graph, model.host)),
         cluster_(model, job.ranks, job.broadcast),
@@ -46,9 +46,7 @@ class Cluster {
                           cluster_.rank(RankId{rank}));
     }
     register_data(owners_of(graph, job.distribution, cluster_.count()));
-    if (job.devices || follows_advice(options.policy)) {
-      advise(TileAdvice(model.host.description, job.distribution, job.devices));
-    }
+    if (job.devices || follows_advice(options.policy)) advise(advice);
   }
 
   void submit() {
@@ -175,10 +173,11 @@ std::vector<RankId> owners_of(const graph::Graph& graph, const Distribution& dis
 PlayedOnRanks play_on_ranks(const graph::Graph& graph, const machine::ClusterModel& model,
                             const Options& options, const ClusterJob& job) {
   require_playable(graph);
+  const TileAdvice advice(model.host.description, job.distribution, job.devices);
   const auto started = std::chrono::steady_clock::now();
   PlayedOnRanks played;
   {
-    Cluster cluster(graph, model, options, job);
+    Cluster cluster(graph, model, options, job, advice);
     played.before = cluster.statistics();
     cluster.submit();
     cluster.wait();
