@@ -24,8 +24,8 @@ struct Series {
   // The options of these names: of the runtime that the paper measured.
   std::string_view memory_rules = {};
   std::uint32_t look_ahead = 0;
-  std::string_view receive_placement = {};
   bool beside = false;  // what Vicinal does by itself: no statement is judged by it
+  std::string_view receive_placement = {};  // the option of this name
 };
 
 // `ranks`: of one size; `ranks_and_tiles`: the matrix grows with them, so that each has as much of it.
