@@ -18,7 +18,7 @@
 #include "vicinal/runtime.hpp"
 #include "vicinal/simulated_cluster.hpp"
 
-namespace vicinal {
+namespace vicinal::receive_placement {
 namespace {
 
 using ::testing::HasSubstr;
@@ -318,4 +318,4 @@ TEST(ReceivePlacement, RealContentArrivesOnAcceleratorsOfEachKind) {
 }
 
 }  // namespace
-}  // namespace vicinal
+}  // namespace vicinal::receive_placement
