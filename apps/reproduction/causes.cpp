@@ -136,9 +136,6 @@ constexpr std::array kCauses{
           "hide most of that: they copy what a task reads as soon as the task is ready. Random "
           "placement copies 1.1 to 1.2 times as much into GPUs. Not tried: a model of NICs on "
           "accelerators."},
-    Cause{"002-3",
-          "**Linear scaling**: the matrices are smaller than the paper's. On 64 ranks a GPU has "
-          "150 tasks, and the critical path and the network leave 0.10 of its time for work."},
     Cause{"003-2",
           "**Peaks of H2**: cores that steal updates. An update takes a core 240 ms and a GPU 7 "
           "ms, and who waits for it idles. If cores take nothing but the parts of panels, H2 "
