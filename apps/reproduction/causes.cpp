@@ -120,14 +120,18 @@ constexpr std::array kCauses{
     Cause{"002-2",
           "**GEMM**: at 12 and 24 tiles on four nodes all but random are at 0.80 to 0.96 of what "
           "all GPUs busy give, though the default copies 1.2 to 1.4 times as much into GPUs: "
-          "kernels hide the copies. On 16 nodes the network binds all. The mapping by rows of "
+          "kernels hide the copies. On 16 nodes all but random are at 0.37 with 24 tiles. The "
+          "mapping by rows of "
           "tiles alone is uneven where GPUs do not divide the rows of a rank: of 36 tiles on 16 "
           "nodes a rank has nine rows for six GPUs, and its speed is 0.88 of the default's."},
     Cause{"002-2",
           "**POTRF**: on four nodes the lead grows with the matrix. On 16 nodes matrices of up to "
-          "64 tiles, 45760 tasks for 96 GPUs, leave 0.37 of the GPUs' time for work: network and "
-          "critical path bind all placements alike, though the default copies 1.5 times as much "
-          "into GPUs. Not tried: larger matrices on 16 nodes, other tiles."},
+          "64 tiles, 45760 tasks for 96 GPUs, give GPUs work for 0.37 of the time under all "
+          "placements but reuse alone, though the default copies 1.5 times as much into GPUs. "
+          "Not tried: faster networks, larger matrices on 16 nodes, other tiles."},
+    Cause{"002-2",
+          "**Reuse alone** misses its mark at one size, 32 tiles on 16 nodes, where nothing is "
+          "fast: 0.81 of the default. At 64 tiles it is 0.47."},
     Cause{"002-3",
           "**An order of magnitude**: there the NICs hang on the accelerators, and content for the "
           "host crosses to it and back, over links that the machine file does not have: its NIC "

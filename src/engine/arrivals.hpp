@@ -32,8 +32,7 @@ ArrivalRule arrival_rule_of(std::string_view text);
 // Of one receive.
 struct Destination {
   ArrivalRule rule = ArrivalRule::ram;
-  Handle written =
-      {};  // by the task that it is for; null: it writes nothing that is registered here
+  Handle written = {};  // by the receiving task; null: nothing that is registered here
   NodeId drawn = kRam;
 };
 
@@ -45,7 +44,7 @@ class Arrivals {
   bool any() const { return rule_ != ArrivalRule::ram && !accelerators_.empty(); }
   // Of a receive that is submitted now, for a task that writes the data. One thread at a time.
   Destination next(Handle written);
-  // Where it goes, now that it has come; none: it stays. Any thread.
+  // Where received content goes, once there; none: nowhere. Any thread.
   std::optional<NodeId> node_of(const Destination& to, const memory::Residency& residency) const;
 
   // Content whose copy has begun. Any thread.

@@ -46,7 +46,7 @@ void RamHold::put_down(Engine& engine) {
       [&](memory::Actions& actions) { engine.residency_.unpin(*task_, kRam, actions); });
 }
 
-// Those who share it may have made copies since, which are as good.
+// Readers of shared content may have made copies since, which are as good.
 void RamHold::let_go(Engine& engine, Outcome outcome, const std::exception_ptr& error,
                      const First& first) {
   graph::Task& task = *task_;

@@ -133,7 +133,7 @@ class Residency : public FastPath, public Sizes {
   // Content that has just come to RAM from another rank goes on to the node, if there is room that nobody needs or waits
   // for. True: the copy begins.
   bool pass_on(graph::Handle& handle, NodeId node, Actions& actions);
-  // The accelerator that has the content; of several the one that wrote it last.
+  // The accelerator that has the content; of several the last writer.
   std::optional<NodeId> owner(const graph::Handle& handle) const;
   // A copy that the policy has planned, in place of `victim`; null: none is named. True: the content is there or on its
   // way, or cannot come. False: the copy is to be asked for again when something has changed on the node; the victim may
