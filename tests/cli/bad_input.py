@@ -148,7 +148,7 @@ BAD_INPUT = [
     (["simulate", "cholesky", "--machine", "cluster:ranks=4,gpus=6", "--distribution", "2x2,six"], 2,
      ["--distribution", "six", "3x2"]),
     (["simulate", "cholesky", "--machine", "cluster:ranks=2,gpus=2", "--receive-placement", "nearest"], 2,
-     ["receive_placement", "nearest", "advised"]),
+     ["--receive-placement", "nearest", "advised"]),
     (["simulate", "cholesky", "--machine", "occigen", "--ranks", "4", "--trace", "x.vtrace"], 2, ["--trace", "--ranks 1"]),
     (["simulate", "cholesky", "--machine", "occigen", "--ranks", "0"], 2, ["--ranks", "0"]),
     (["simulate", "stencil", "--task-seconds", "soon"], 2, ["--task-seconds", "soon", "number"]),
