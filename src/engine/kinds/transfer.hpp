@@ -10,6 +10,7 @@
 
 #include "engine/arrivals.hpp"
 #include "engine/kinds/kind.hpp"
+#include "memory/actions.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/data.hpp"
 
