@@ -25,15 +25,29 @@ struct Series {
   std::string_view memory_rules = {};
   std::uint32_t look_ahead = 0;
   bool beside = false;  // what Vicinal does by itself: no statement is judged by it
+  // On clusters, see OnRanks.
+  std::string_view broadcast = {};
+  bool is_bare = false;
 };
 
-enum class Varied : std::uint8_t { tiles, memory, gpus };
+// What grows from point to point. `tile`: the matrix stays as large as it is with Panel::tiles of Panel::tile.
+enum class Varied : std::uint8_t {
+  tiles,
+  memory,
+  gpus,
+  recipients,  // of a broadcast
+  bytes,       // of it
+  rank,        // whose time it is
+  tile,
+  grid_rows
+};
 using Values = std::vector<std::uint64_t>;
 
 // Where a row stands on the axis of its panel.
 struct Axis {
   std::string_view label;
   double (*value)(const Row& row);
+  bool is_logarithmic = false;
 };
 // Gigabytes, and megabytes, of 10^9 and 10^6 bytes.
 extern const Axis kWorkingSetGb;
@@ -41,6 +55,11 @@ extern const Axis kWorkingSetMb;
 extern const Axis kMemoryMb;  // of one GPU
 extern const Axis kOrder;     // of the matrix, in elements
 extern const Axis kGpus;
+extern const Axis kRecipients;
+extern const Axis kMessageKb;
+extern const Axis kRank;
+extern const Axis kTile;
+extern const Axis kGridRows;
 
 // A machine and an application, of which a single size varies. Sizes are those of graphs::GraphRequest.
 struct Panel {
@@ -63,6 +82,7 @@ struct Panel {
   std::optional<std::uint32_t> gpus = {};
   std::optional<std::uint32_t> cpus = {};
   std::optional<Bytes> gpu_memory = {};
+  OnRanks on_ranks = {};
 
   std::vector<std::string_view> without = {};  // labels of series
   bool drawn = true;                           // else it is measured for a statement alone
@@ -80,7 +100,10 @@ struct Plot {
   std::string_view name;  // "Performance"
   std::string_view unit;  // "TFlop/s"
   double (*value)(const Measures& measures);
-  std::vector<Limit> limits;
+  std::vector<Limit> limits = {};
+  std::string_view panel = {};  // of this one alone; empty: of all
+
+  bool shows(const Panel& one) const { return panel.empty() || panel == one.name; }
 };
 
 // An upright line where so large a share of the working set just fits in the memory.

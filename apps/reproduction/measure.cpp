@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -108,6 +109,8 @@ machine::MachineModel machine_of(const Point& point) {
 }
 
 Measures measure(const Point& point, graph::Graph graph) {
+  if (point.application.empty()) return measure_broadcast(point);
+  if (point.on_ranks.ranks > 0) return measure_on_ranks(point, std::move(graph));
   if (point.bottom_levels) graph::set_bottom_level_priorities(graph);
   if (point.results_anew) graph = with_results_anew(graph);
   if (point.on_disk) {

@@ -13,7 +13,7 @@ namespace vicinal::reproduction {
 
 machine::MachineModel machine_of(const Point& point);
 
-// `graph` is that of the point, as its generator makes it.
+// `graph` is that of the point, as its generator makes it; of a broadcast alone it is not looked at.
 Measures measure(const Point& point, graph::Graph graph);
 
 // The order of a factorisation's run: `graph` is that of `view`'s application with so many tiles. Data are named by

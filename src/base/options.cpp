@@ -150,7 +150,9 @@ constexpr OptionEntry kTable[] = {
      "How data go to several ranks that read the same version: auto: along the tree that takes "
      "least time for their size and the number of ranks; off: to one after the other; along one "
      "tree: chain, binary, binomial, delegated (the first rank does it), or 4-ary, with any "
-     "number."},
+     "number. To compare with, behind it: priorities=sends or no, where priorities count (in the "
+     "places of the tree and among sends if nothing is said); readers=last: content is read when "
+     "it has been sent on: binary:priorities=no:readers=last."},
     {"rank_timeout", &Options::rank_timeout,
      "Seconds after which a rank that gives no sign of life is taken to be lost, which ends the "
      "run "

@@ -212,7 +212,7 @@ void Deliveries::came(const Payload& payload) {
     --receives_;
     receiving.has_come = true;
     if (receiving.is_forwarded && forwarded->second.open_edges > 0) {
-      actions_.share({payload.id});
+      if (rules_.readers_first) actions_.share({payload.id});
     } else {
       end_receive(payload.id);
     }

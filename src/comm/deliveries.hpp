@@ -109,6 +109,12 @@ struct DeliveryRules {
       65536;  // bytes of small content on their way to one rank, or not consumed there
   std::optional<Tree> tree = {};  // of all broadcasts; none: by their sizes and `link`
   LinkCost link = {};
+  // To compare with, see broadcast_option.hpp. False: priorities count for nothing here.
+  bool by_priority = true;
+  // False: recipients take their places in a tree as they were submitted.
+  bool places_by_priority = true;
+  // False: a rank that sends content on reads the content when it has sent it on, no sooner.
+  bool readers_first = true;
   Time patience{2'000'000};  // of who is to send content on, and has no room for it
 };
 

@@ -44,7 +44,8 @@ void Deliveries::send(std::span<const ReadyTransfer> group, TransferId content) 
   source.members.assign(group.begin(), group.end());
   std::vector<Recipient> large;
   for (const ReadyTransfer& transfer : group) {
-    const Recipient to{transfer.what.to.value, transfer.what.version, transfer.priority};
+    const Recipient to{transfer.what.to.value, transfer.what.version,
+                       rules_.by_priority ? transfer.priority : 0};
     Peer& peer = peers_[to.rank];
     if (source.bytes.value <= kMostContentInMessage &&
         peer.unconsumed + source.bytes.value <= rules_.most_small) {
@@ -89,7 +90,9 @@ std::vector<Recipient> Deliveries::take_placed(const Source& source, const Tree&
   recipients = recipients.subspan(chunk.size());
   std::vector<int> priorities;
   priorities.reserve(chunk.size());
-  for (const Recipient& one : chunk) priorities.push_back(one.priority);
+  for (const Recipient& one : chunk) {
+    priorities.push_back(rules_.places_by_priority ? one.priority : 0);
+  }
   const std::vector<Time> at = arrivals({.tree = tree, .segment = source.route.segment},
                                         chunk.size(), source.bytes, rules_.link);
   std::vector<Recipient> placed;

@@ -1,5 +1,6 @@
 #include "runtime/ranks.hpp"
 
+#include "comm/broadcast_option.hpp"
 #include "comm/launch.hpp"
 #include "vicinal/options.hpp"
 
@@ -26,7 +27,7 @@ Ranks Ranks::launched(const Options& options) {
   const comm::Launch launch = comm::find_launch(options.mpi);
   if (launch.mpi == comm::Mpi::none) return {};
   comm::ExchangeRules rules;
-  rules.deliveries.tree = comm::tree_of_option(options.broadcast);
+  comm::set_broadcast(rules.deliveries, options.broadcast);
   rules.silence = Time{static_cast<std::int64_t>(options.rank_timeout * 1e9)};
   return Ranks(std::make_shared<internals::RanksImpl>(
       [launch] { return comm::make_transport(launch); }, rules, kPatience));

@@ -241,8 +241,12 @@ TEST(Figures, EachHasANameOfItsOwnStatementsAndPointsAtEveryEffort) {
     EXPECT_GT(usual, quick);
     EXPECT_GE(points_of(figure, Effort::full).size(), usual);
     for (const Point& point : points_of(figure, Effort::full)) {
-      EXPECT_NO_THROW(machine::load_machine(point.machine, {.gpus = point.gpus}));
-      EXPECT_GT(point.tiles, 0U);
+      if (point.on_ranks.ranks > 0) {
+        EXPECT_EQ(cluster_of(point).network.hosts, point.on_ranks.ranks);
+      } else {
+        EXPECT_NO_THROW(machine::load_machine(point.machine, {.gpus = point.gpus}));
+      }
+      EXPECT_EQ(point.tiles > 0, !point.application.empty());
       // They are columns of a CSV.
       EXPECT_EQ((point.panel + point.series + point.policy).find(','), std::string::npos);
     }
