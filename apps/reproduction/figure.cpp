@@ -85,7 +85,7 @@ Point point_of(const Panel& panel, const Series& series, std::uint64_t value) {
               .look_ahead = series.look_ahead,
               .on_ranks = panel.on_ranks,
               .beside = series.beside};
-  point.on_ranks.broadcast = series.broadcast;
+  point.on_ranks.broadcast += series.broadcast;
   point.on_ranks.is_bare = point.on_ranks.is_bare || series.is_bare;
   vary(point, panel.varied, value);
   return point;

@@ -26,7 +26,7 @@ struct Series {
   std::uint32_t look_ahead = 0;
   bool beside = false;  // what Vicinal does by itself: no statement is judged by it
   // On clusters, see OnRanks.
-  std::string_view broadcast = {};
+  std::string_view broadcast = {};  // behind what the panel says
   bool is_bare = false;
 };
 

@@ -43,7 +43,7 @@ Verdict gains_with_ranks(const Results& results) {
   const std::vector<double> many = gains_004(results, k100, kBinomial004, kWithout004);
   if (few.empty() || many.empty()) return unknown("one of the two has not been measured");
   return verdict(
-      std::ranges::max(many) > std::ranges::max(few) + kEqual,
+      std::ranges::max(many) > kEqual + std::max(std::ranges::max(few), 0.0),
       fmt::format("64 ranks {}, 100 ranks {}", range_of_gains(few), range_of_gains(many)));
 }
 
@@ -53,7 +53,7 @@ Verdict large_matrices_gain_less(const Results& results) {
     const std::vector<double> gains = gains_004(results, panel, kBinomial004, kWithout004);
     if (gains.size() < 2) continue;
     verdicts.push_back(
-        verdict(gains.back() < std::ranges::max(gains) - kEqual,
+        verdict(std::ranges::max(gains) > kEqual + std::max(gains.back(), 0.0),
                 fmt::format("{}: {} at most, {} for the largest", panel,
                             percent(std::ranges::max(gains)), percent(gains.back()))));
   }
@@ -95,10 +95,11 @@ Figure figure_4_9() {
           {"On 100 nodes by up to 30 %", "section 4.4.2",
            "somewhere by more than 2 %; and the number", gains_on_100},
           {"More nodes gain more", "section 4.4.2",
-           "the largest gain on 100 is above that on 64 by more than 2 % of the speed",
+           "there is a gain on 100, above that on 64 by more than 2 % of the speed",
            gains_with_ranks},
           {"Larger matrices gain less than those of medium size", "section 4.4.2",
-           "the largest matrix gains less than the most, by more than 2 % of the speed",
+           "there is a gain, and that of the largest matrix is smaller by more than 2 % of the "
+           "speed",
            large_matrices_gain_less},
           {"98 % of the broadcasts have all recipients", "section 4.2.1",
            "sends that missed a broadcast are at most 2 % of the broadcasts", most_are_detected}}};

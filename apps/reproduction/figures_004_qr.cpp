@@ -69,7 +69,7 @@ Figure figure_4_14() {
   series.push_back(
       {.label = kBinomialWaiting, .policy = "lws", .broadcast = "binomial:readers=last"});
   Panel panel = qr_panel(kOnRow);
-  panel.values = {Values{4}, Values{10, 20, 40}, Values{10, 20, 40, 60, 90}};
+  panel.values = {Values{4}, Values{10, 20, 30}, Values{10, 20, 30, 60, 90}};
   return {.name = "004-4.14",
           .sentence = "QR on occigen, each tile to all other ranks",
           .note = std::string(kOfQr004) + "The axis is the height of the matrix.",
