@@ -180,23 +180,29 @@ Figure figure_4_11() {
       {.label = kBinomialUnordered, .policy = "lws", .broadcast = "binomial:priorities=no"});
   Panel panel = cholesky_panel(k196, "occigen", 196);
   panel.values = {Values{20}, Values{60, 100}, Values{60, 100, 150, 200}};
-  return {.name = "004-4.11",
-          .sentence = "Cholesky on occigen: what priorities of messages are worth",
-          .note = std::string(kOfCholesky004) +
-                  "Tasks keep their priorities where messages have none. The paper does not say on "
-                  "how many nodes; here they are 196.",
-          .panels = {panel},
-          .series = std::move(series),
-          .plots = {performance_004()},
-          .statements = {
-              {"Without broadcasts and priorities the performance is very poor: 151 TFlop/s in "
-               "place of 228",
-               "section 4.4.2", "somewhere slower by more than 2 %; and the ratio at the worst",
-               single_sends_need_priorities},
-              {"Binary trees gain by the order of recipients", "section 4.4.2",
-               "on average more than 2 %", priorities_help_binary},
-              {"Binomial trees do not", "section 4.4.2", "nowhere a difference of more than 2 %",
-               priorities_do_not_help_binomial}}};
+  return {
+      .name = "004-4.11",
+      .sentence = "Cholesky on occigen: what priorities of messages are worth",
+      .note = std::string(kOfCholesky004) +
+              "Tasks keep their priorities where messages have none. The paper does not say on "
+              "how many nodes; here they are 196.",
+      .panels = {panel},
+      .series = std::move(series),
+      .plots = {performance_004()},
+      .statements =
+          {{"Without broadcasts and priorities the performance is very poor: 151 TFlop/s in "
+            "place of 228",
+            "section 4.4.2", "somewhere slower by more than 2 %; and the ratio at the worst",
+            single_sends_need_priorities},
+           {"Binary trees gain by the order of recipients", "section 4.4.2",
+            "on average more than 2 %", priorities_help_binary},
+           {"Binomial trees do not", "section 4.4.2", "nowhere a difference of more than 2 %",
+            priorities_do_not_help_binomial}},
+      .causes = {
+          "**Binomial trees** gain by places alone: where only what a rank sends is in the order "
+          "of priorities (priorities=sends, 60 tiles), they make 20.3 TFlop/s, binary ones 20.8, "
+          "with all priorities 23.0 and 21.8. "
+          "The last of a binomial tree comes later here than that of a binary one (4.3)."}};
 }
 
 // --- figure 4.12
@@ -229,7 +235,12 @@ Figure figure_4_12() {
       .statements = {{"To read at once is better with binomial trees", "section 4.4.2",
                       "on average by more than 2 %", readers_help_binomial},
                      {"Not with binary ones", "section 4.4.2",
-                      "nowhere a difference of more than 2 %", readers_do_not_help_binary}}};
+                      "nowhere a difference of more than 2 %", readers_do_not_help_binary}},
+      .causes = {
+          "**Binary trees**: who sends to two is done after two transfers, some 130 us. The path "
+          "of "
+          "these matrices, of steps of 1.5 ms, passes such ranks at each step. Binomial ones lose "
+          "more, as the paper says."}};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/broadcast_option.hpp"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "support/exchange_by_hand.hpp"
