@@ -99,6 +99,7 @@ std::string command_of(const RealJob& job, const std::string& policy) {
   add("--size", fmt::to_string(shape.tiles * shape.tile));
   add("--tile", fmt::to_string(shape.tile));
   if (shape.k > 0) add("--inner", fmt::to_string(shape.k));
+  if (job.panel != "0") add("--panel", job.panel);
   if (const auto tree = graphs::panel_tree(job.graph)) {
     add("--panel-tree", std::string(graphs::to_string(*tree)));
   }

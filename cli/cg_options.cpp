@@ -31,6 +31,7 @@ class CgJob : public Job {
   MemoryNeed memory_need(const Ranks& ranks) const override;
   reports::Facts parameters() const override;
   reports::Facts kernels() const override { return {}; }
+  bool has_tiles() const override { return false; }
   std::string distribution() const override { return "blocks of rows in order"; }
   JobOutcome run(Runtime& runtime, const linalg::PhaseObserver& observer) override;
   reports::RunBounds bounds(const MachineDescription& machine, bool on_cores,

@@ -208,7 +208,8 @@ function memoryCharts(runs) {
         1;
     return {
       title: `Memory of ${names.length > 4 ? plural(names.length, "node") : names.join(", ")}`,
-      note: limits[0] === null ? "no limit" : `limit ${bytesText(limits[0])}`,
+      note: (limits[0] === null ? "no limit" : `limit ${bytesText(limits[0])}`) +
+          (runs.some((run) => run.head.rank_rows.length > 0) ? ", of the fullest" : ""),
       summary: `Peak ${bytesText(peak)}.`,
       series,
       data: () => data,
@@ -282,7 +283,7 @@ function linkRatesIn(run, view) {
 
 function linkCharts(runs, view) {
   const shown = [];
-  return runs.filter((run) => run.links.length > 0).map((run, r) => {
+  return runs.filter((run) => run.links.length > 0 && run.head.rank_rows.length === 0).map((run, r) => {
     const bin = run.length(run.end) / kOverviewBins;
     const rates =
         run.links.map((_, l) => Array.from(run.series[`link${l}`], (bytes) => bytes / bin * 1e9));

@@ -66,6 +66,7 @@ void Progress::begin(engine::Engine& engine, engine::Transfers& transfers, const
 
 // Under the mutex: a comparison that is made meanwhile is recorded here or by clock_compared, or by both.
 void Progress::begin_recording() {
+  if (shared_recording() != nullptr) return;  // its file says it, and the clock of all is one
   const std::lock_guard lock(mutex_);
   trace::Recorder& recorder = engine_->recorder();
   recorder.record<trace::Event::rank_known>(rank_.value, ranks_, run_);

@@ -53,6 +53,8 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
              std::uint64_t version, bool is_limited);
   // What readers need to join the recordings of all ranks; said whenever a recording begins. While a runtime uses the ranks.
   void begin_recording();
+  // Of ranks that record into one file; null: each has its own.
+  virtual trace::SharedRecording* shared_recording() { return nullptr; }
   // A rank has a limit of memory.
   bool any_is_limited() const;
   // A transfer whose task is submitted next. Any thread.

@@ -36,7 +36,7 @@ comm::DatumId datum_id(std::uint64_t number) {
 class Cluster {
  public:
   Cluster(const graph::Graph& graph, const machine::ClusterModel& model, const Options& options,
-          const ClusterJob& job)
+          const ClusterJob& job, const HooksOnRanks& hooks)
       : graph_(graph),
         codelets_(codelets_of(graph, model.host)),
         cluster_(model, job.ranks, job.broadcast),
@@ -45,6 +45,7 @@ class Cluster {
       ranks_.emplace_back(model.host.description, options, cluster_.world(),
                           cluster_.rank(RankId{rank}));
     }
+    if (hooks.begun) hooks.begun(ranks_);
     register_data(owners_of(graph, job.distribution, cluster_.count()));
   }
 
@@ -58,6 +59,7 @@ class Cluster {
   void wait() {
     for (Runtime& rank : ranks_) rank.wait();
   }
+  std::deque<Runtime>& ranks() { return ranks_; }
   std::vector<Statistics> statistics() const {
     std::vector<Statistics> all;
     all.reserve(ranks_.size());
@@ -160,16 +162,18 @@ std::vector<RankId> owners_of(const graph::Graph& graph, const Distribution& dis
 }
 
 PlayedOnRanks play_on_ranks(const graph::Graph& graph, const machine::ClusterModel& model,
-                            const Options& options, const ClusterJob& job) {
+                            const Options& options, const ClusterJob& job,
+                            const HooksOnRanks& hooks) {
   require_playable(graph);
   const auto started = std::chrono::steady_clock::now();
   PlayedOnRanks played;
   {
-    Cluster cluster(graph, model, options, job);
+    Cluster cluster(graph, model, options, job, hooks);
     played.before = cluster.statistics();
     cluster.submit();
     cluster.wait();
     played.after = cluster.statistics();
+    if (hooks.ended) hooks.ended(cluster.ranks(), played);
   }
   played.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,6 +14,10 @@
 #include "vicinal/distribution.hpp"
 #include "vicinal/options.hpp"
 #include "vicinal/statistics.hpp"
+
+namespace vicinal {
+class Runtime;
+}
 
 namespace vicinal::play {
 
@@ -27,10 +33,17 @@ struct PlayedOnRanks {
   double wall_seconds = 0;         // that the simulation took
 };
 
+// Called while the runtimes of all ranks are there, for what is to be told of the run. Empty: nothing is called.
+struct HooksOnRanks {
+  std::function<void(std::deque<Runtime>& ranks)> begun;  // before any data are registered
+  std::function<void(std::deque<Runtime>& ranks, const PlayedOnRanks&)> ended;
+};
+
 // Data that are no tiles are owned by who owns the first tile of the first task that uses them. Throws UsageError for a
 // graph with data in parts, with tasks declared after others, or with homes on disks.
 PlayedOnRanks play_on_ranks(const graph::Graph& graph, const machine::ClusterModel& cluster,
-                            const Options& options, const ClusterJob& job);
+                            const Options& options, const ClusterJob& job,
+                            const HooksOnRanks& hooks = {});
 
 // By number of the datum.
 std::vector<RankId> owners_of(const graph::Graph& graph, const Distribution& distribution,

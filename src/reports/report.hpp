@@ -132,6 +132,7 @@ struct Report {
   Facts machine;             // "workers": 2, ...
   std::vector<RunRecord> runs;
   std::optional<ReportVerdict> verdict = {};
+  bool has_tiles = true;  // which --distribution may deal to ranks otherwise
 };
 
 // The fastest of those that did not fail; null: there is none.

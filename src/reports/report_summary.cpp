@@ -188,7 +188,7 @@ std::string share_text(double part, double whole) {
 }
 
 // Why more ranks would not make the run as much faster, or that they would.
-std::string ranks_sentence(const RunRecord& run) {
+std::string ranks_sentence(const RunRecord& run, bool has_tiles) {
   constexpr double kLittle = 0.1;
   double awaiting = 0;
   double ended = 0;
@@ -208,22 +208,26 @@ std::string ranks_sentence(const RunRecord& run) {
     return fmt::format(
         "More ranks help little: for {} of their time workers had nothing to do while content of "
         "other ranks was "
-        "awaited. Larger sizes, another --distribution or a faster network help.",
-        share_text(awaiting, all));
+        "awaited. {} help.",
+        share_text(awaiting, all),
+        has_tiles ? "Larger sizes, another --distribution or a faster network"
+                  : "Larger sizes or a faster network");
   }
   if (ended >= other) {
     const auto last = std::ranges::max_element(run.ranks, {}, &RankRecord::seconds);
     return fmt::format(
         "More ranks help little: for {} of their time workers of ranks that had ended waited for "
         "others, in the end for "
-        "rank {}. A distribution that shares the work more evenly, or smaller tiles, help.",
-        share_text(ended, all), last - run.ranks.begin());
+        "rank {}. {}, help.",
+        share_text(ended, all), last - run.ranks.begin(),
+        has_tiles ? "A distribution that shares the work more evenly, or smaller tiles"
+                  : "Smaller tasks, which share the work more evenly");
   }
   return fmt::format(
       "More ranks help little: for {} of their time workers had no task that could run, and no "
       "content was awaited. "
-      "Smaller tiles give more tasks at once.",
-      share_text(other, all));
+      "Smaller {} give more tasks at once.",
+      share_text(other, all), has_tiles ? "tiles" : "pieces");
 }
 
 // Of the fastest run: a row per rank, those in the middle of many left out.
@@ -342,8 +346,7 @@ std::string hint_text(const Report& report, const Runs& runs) {
         "workers share the memory's bandwidth; compare with fewer --workers",
         slowness(fastest));
   }
-  const bool can_be_recorded = !fastest.simulation || fastest.ranks.empty();
-  if (idle >= kMuchIdle && can_be_recorded) {
+  if (idle >= kMuchIdle) {
     return "record it (--trace run.vtrace): vicinal explain run.vtrace says what workers waited "
            "for";
   }
@@ -395,7 +398,8 @@ std::string report_text(const Report& report, bool verbose, std::size_t columns)
       text += fmt::format("and {} slower ones: --verbose\n", runs.size() - kMostRuns);
     }
     if (!runs.front()->ranks.empty())
-      text += "\n" + ranks_text(*runs.front()) + fitting(ranks_sentence(*runs.front())) + "\n";
+      text += "\n" + ranks_text(*runs.front()) +
+              fitting(ranks_sentence(*runs.front(), report.has_tiles)) + "\n";
     const std::string causes = causes_text(runs);
     const std::string hint = hint_text(report, runs);
     if (!causes.empty() || !hint.empty()) text += "\n" + fitting(causes);

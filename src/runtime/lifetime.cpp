@@ -114,7 +114,9 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   setup_.make_drivers(options_);
   engine_->attach(setup_.by_node(), setup_.by_worker());
   if (!options_.trace.empty()) {
-    start_trace(trace::next_own_file(options_.trace), options_.trace_events);
+    const trace::SharedRecording* const shared = shared_recording();
+    const std::string file = shared != nullptr ? shared->file() : std::string();
+    start_trace(file.empty() ? trace::next_own_file(options_.trace) : file, options_.trace_events);
   }
   if (slot()) engine_->worker_leaves(*slot());  // until somebody waits
   try {

@@ -212,6 +212,10 @@ class RuntimeImpl {
   void warn_of_stall() const;
   void require_rules_apply(const engine::EngineConfig& config) const;
   std::string facts_of_run() const;  // JSON
+  // Of simulated ranks; null: the runtime has a recording of its own.
+  trace::SharedRecording* shared_recording() const {
+    return progress_ ? progress_->shared_recording() : nullptr;
+  }
   // Warns of what went wrong.
   void end_trace() noexcept;
   void record_known(const graph::Handle& handle) const;

@@ -19,6 +19,7 @@
 #include "machine/network_model.hpp"
 #include "sim/host_network.hpp"
 #include "sim/world.hpp"
+#include "trace/recorder.hpp"
 
 namespace vicinal::comm {
 
@@ -34,6 +35,8 @@ class SimulatedRanks final : private sim::HostNetwork::Listener {
 
   std::uint32_t count() const { return static_cast<std::uint32_t>(ranks_.size()); }
   Progress& progress(RankId rank);
+  // Into which all of them record.
+  trace::SharedRecording& recording() { return recording_; }
 
  private:
   class RankTransport;
@@ -61,6 +64,7 @@ class SimulatedRanks final : private sim::HostNetwork::Listener {
   }
 
   sim::World& world_;
+  trace::SharedRecording recording_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::uint64_t next_ = 0;
   std::unordered_map<std::uint64_t, Message> messages_;
