@@ -72,11 +72,11 @@ function makeTimeline(runs) {
       make("p", {class: "muted"}, kKeyHelp));
   const element = section(
       "timeline", "Timeline",
-      ofRanks(runs) ? "A row for each rank, or for several: how much of the time of their workers went to which tasks. " +
+      ofRanks(runs) ?
+          "A row for each rank, or for several: how much of the time of their workers went to which tasks. " +
               "Single tasks, links and messages have none; search explains them." :
-                      null,
-      toolbar, kindLegend(runs), idleLegend(runs),
-      make("div", {class: "timeline"}, charts, panel));
+          null,
+      toolbar, kindLegend(runs), idleLegend(runs), make("div", {class: "timeline"}, charts, panel));
   page.gantts = runs.map((run) => {
     const figure = make(
         "figure", {class: "gantt-figure"},

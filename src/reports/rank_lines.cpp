@@ -67,8 +67,8 @@ std::vector<std::pair<std::string, std::string>> rank_lines(const RecordedRun& r
       continue;
     }
     const std::string clock = run.ranks[rank].has_common_clock ? ""
-                              : rank == 0 ? "its clock is that of the run; "
-                                          : clock_text(run.ranks[rank]) + "; ";
+                              : rank == 0                      ? "its clock is that of the run; "
+                                                               : clock_text(run.ranks[rank]) + "; ";
     lines.emplace_back(fmt::format("rank {}", rank), clock + text(own));
   }
   return lines;

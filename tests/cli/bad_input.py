@@ -143,7 +143,7 @@ BAD_INPUT = [
     (["simulate", "cholesky", "--machine", "occigen", "--ranks", "2000"], 2, ["1260 hosts", "2000"]),
     (["simulate", "cholesky", "--machine", "occigen", "--ranks", "4", "--tree", "oak"], 2, ["oak", "binomial"]),
     (["simulate", "cholesky", "--machine", "occigen", "--ranks", "4", "--distribution", "3x3"], 2, ["3x3", "2x2"]),
-    (["simulate", "cholesky", "--machine", "occigen", "--ranks", "4", "--trace", "x.vtrace"], 2, ["--trace", "--ranks 1"]),
+    (["simulate", "cholesky", "--machine", "occigen", "--ranks", "4", "--against", "real"], 2, ["--against", "--ranks 1"]),
     (["simulate", "cholesky", "--machine", "occigen", "--ranks", "0"], 2, ["--ranks", "0"]),
     (["simulate", "stencil", "--task-seconds", "soon"], 2, ["--task-seconds", "soon", "number"]),
     (["simulate", "stencil", "--steps", "3.5"], 2, ["--steps", "3.5", "integer"]),

@@ -70,7 +70,8 @@ std::vector<RankRow> rows_of_ranks(const RecordedRun& run) {
   for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
     const trace::RankOfSource& of = run.ranks[rank];
     if (rank % in_row == 0)
-      rows.push_back({.first_rank = static_cast<std::uint32_t>(rank), .first_worker = of.first_worker});
+      rows.push_back(
+          {.first_rank = static_cast<std::uint32_t>(rank), .first_worker = of.first_worker});
     ++rows.back().ranks;
     rows.back().workers += of.workers;
   }
