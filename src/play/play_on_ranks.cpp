@@ -40,7 +40,8 @@ class Cluster {
       : graph_(graph),
         codelets_(codelets_of(graph, model.host)),
         cluster_(model, job.ranks, job.broadcast),
-        concerned_(cluster_.count()) {
+        concerned_(cluster_.count()),
+        is_recorded_(!options.trace.empty()) {
     for (std::uint32_t rank = 0; rank < cluster_.count(); ++rank) {
       ranks_.emplace_back(model.host.description, options, cluster_.world(),
                           cluster_.rank(RankId{rank}));
@@ -84,7 +85,8 @@ class Cluster {
       const std::string name = base::legible_name(graph_.data_name(d));
       for (std::size_t r = 0; r < ranks_.size(); ++r) {
         handles_[r].push_back(ranks_[r].register_simulated(
-            owners[d], datum.bytes, kRam, r == owners[d].value ? name : std::string()));
+            owners[d], datum.bytes, kRam,
+            is_recorded_ || r == owners[d].value ? name : std::string()));
       }
     }
     for (const auto& [datum, neutral, combine] : graph_.reductions()) {
@@ -128,6 +130,7 @@ class Cluster {
   const std::vector<Codelet> codelets_;
   SimulatedCluster cluster_;
   comm::ConcernedRanks concerned_;
+  const bool is_recorded_;  // else only the owner of data needs their names
   std::deque<Runtime> ranks_;
   std::vector<std::vector<Handle>> handles_;  // by rank, by number of the datum
   std::vector<RankId> owners_;

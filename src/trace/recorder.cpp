@@ -97,7 +97,7 @@ std::shared_ptr<Recorder::Session> SharedRecording::join(const RecordingOptions&
 }
 
 RecordingSummary SharedRecording::leave() {
-  if (--recorders_ > 0) return {.file = session_->path};
+  if (--recorders_ > 0) return {.file = session_->path, .error = {}};
   return std::exchange(session_, nullptr)->end();
 }
 

@@ -60,7 +60,7 @@ def test_says_what_the_report_says(folder):
     check("\n  rank 8: sent " in text and "clock" not in text, f"ranks have one clock: {text}")
     check(sum(rank["tasks"] for rank in counted) == 12 * 13 * 14 // 6, f"tasks: {counted}")
     workers = {worker["name"] for worker in whole["run"]["workers"]}
-    check("rank 0: core 0" in workers and "rank 8: core 23" in workers, f"workers: {sorted(workers)}")
+    check("rank 0: core 0" in workers and "rank 8: core 27" in workers, f"workers: {sorted(workers)}")
     # What is sent on has arrived before, and has the name that its owner gave it.
     messages = whole["summary"]["messages"]
     arrived = {}

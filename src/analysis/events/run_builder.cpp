@@ -155,21 +155,10 @@ void RunBuilder::take_decision(const RecordedEvent& event) {
   run_.decisions.push_back({event.time, std::move(*decision)});
 }
 
-// Simulated ranks name data where they are owned alone: what came from there is the same.
-void RunBuilder::name_received_data() {
-  for (const MessageOfRun& message : run_.messages) {
-    if (message.sent >= run_.data.size() || message.received >= run_.data.size()) continue;
-    const std::string& name = run_.data[message.sent].name;
-    std::string& received = run_.data[message.received].name;
-    if (received.empty()) received = name;
-  }
-}
-
 void RunBuilder::finish() {
   tasks_.finish();
   copies_.finish();
   data_.finish();
-  name_received_data();
   std::ranges::stable_sort(run_.sleeps, {}, &SleepOfWorker::from);
   run_.tasks_by_id_ = tasks_.take_index();
   run_.data_by_id_ = data_.take_index();

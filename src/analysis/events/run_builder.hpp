@@ -37,7 +37,6 @@ class RunBuilder {
   void take_region_end(const trace::RecordedEvent& event);
   void take_rank(const trace::RecordedEvent& event);
   void take_decision(const trace::RecordedEvent& event);
-  void name_received_data();
   void finish();
 
   RecordedRun& run_;
