@@ -117,7 +117,7 @@ def test_pages(folder, path):
     check(result.returncode == 0, f"report of two runs: {result.stderr}")
     result = run("explain", path, many)
     check(result.returncode == 0 and "many.vtrace" in result.stdout, f"explain of two runs: {result}")
-    result = run("export", path, many, "--format", "csv", "--output", os.path.join(folder, "two"))
+    result = run("export", path, many, "--format", "csv", "--output", os.path.join(folder, "of_two"))
     expect_refusal(result, 2, ["many.vtrace", "give the recordings of one run"], "export of two runs")
     # Without a recording the page has the ranking alone.
     alone = os.path.join(folder, "alone.html")

@@ -330,6 +330,7 @@ TEST(JoinedRecording, TheCriticalPathGoesToTheMakerOfWhatARankPassesOn) {
   first.builder.at(8).add(Event::task_ready, 0xffffffffU, {1}).ran(1, made, 0, 10, 100);
   first.sent({.other = 1, .handle = 5, .datum = 77, .number = 1, .bytes = 64}, 110, 290);
   second.received({.other = 0, .handle = 7, .datum = 77, .number = 1, .bytes = 64}, 5, 300);
+  second.builder.lane(1);
   second.sent({.other = 2, .handle = 7, .datum = 77, .number = 1, .bytes = 64}, 150, 390);
   third.received({.other = 1, .handle = 9, .datum = 77, .number = 1, .bytes = 64}, 5, 400);
   third.builder.at(400).add(Event::task_ready, 0xffffffffU, {1}).ran(1, used, 0, 410, 500);
