@@ -23,7 +23,7 @@ class AwaitedMessages {
  private:
   using Numbers = std::vector<std::uint32_t>;
   std::uint32_t local_maker_of(const MessageOfRun& message) const;
-  // By which the sending rank had what it passes on, the last one; kNobody: none.
+  // The last message by which the sending rank has received the datum; kNobody: none.
   std::uint32_t before(const MessageOfRun& message) const;
   const RecordedRun& run_;
   std::unordered_map<std::uint32_t, Numbers> arrived_;  // by datum: messages, by their arrival

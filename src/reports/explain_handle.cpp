@@ -89,7 +89,7 @@ class Life {
     }
   }
 
-  // Between ranks, and what those that had it from here have passed on.
+  // From rank to rank, also those of the ranks that pass the datum on.
   void add_messages() {
     std::set<std::uint32_t> copies{datum_};
     for (const analysis::MessageOfRun& message : run_.messages) {
@@ -112,7 +112,7 @@ class Life {
   std::string until(std::int64_t time) const {
     return time == kUnknown ? "" : fmt::format(", until {}", context_.moment(time));
   }
-  // Who has what it sends from another rank passes it on.
+  // Where the sending rank has the datum from.
   std::string source(const analysis::MessageOfRun& message) const {
     const analysis::MessageOfRun* last = nullptr;
     for (const analysis::MessageOfRun& before : run_.messages) {

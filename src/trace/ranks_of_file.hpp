@@ -14,7 +14,7 @@
 
 namespace vicinal::trace {
 
-// How many ranks the file says that it is of; 0: it is of one runtime.
+// By the head of the file; 0: of one runtime.
 std::uint64_t ranks_within(const Reader& reader);
 
 class RanksOfFile final : public EventSource {
