@@ -8,8 +8,7 @@
 //   runtime.stop_trace();
 //
 // The option `trace` records the whole life of a runtime; of several runtimes in a process the second one records into
-// run.2.vtrace, and so on; of several ranks each records into a file of its own, see file_of_rank, but simulated ones into one
-// together. `vicinal report`, `explain` and `export` read the file.
+// run.2.vtrace, and so on; of several ranks each records into a file of its own, see file_of_rank; simulated ones share one. `vicinal report`, `explain` and `export` read it.
 #pragma once
 
 #include <cstdint>
