@@ -146,7 +146,7 @@ void SimulatedRanks::post_send(RankId from, RankId to, Channel channel, Bytes by
                                     .received = receive->second,
                                     .is_payload = true});
   posted_.erase(receive);
-  network_.send({.id = id, .from = from.value, .to = to.value, .bytes = bytes});
+  network_.send({.id = id, .from = from.value, .to = to.value, .bytes = bytes, .in_order = true});
 }
 
 void SimulatedRanks::message_left(std::uint64_t id) {

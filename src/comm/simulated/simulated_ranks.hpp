@@ -1,5 +1,7 @@
 // The ranks of a simulated cluster, in one process: their messages and payloads pass a network of a simulated world, and
-// each takes its turns as events there. What ranks say and decide is what real ones do; content is not there.
+// each takes its turns as events there. What ranks say and decide is what real ones do; content is not there. Payloads from one rank
+// to another go one after the other, as they were posted, also beside a more urgent one that was posted later: so do those of MPI
+// over a connection. What is urgent is for the sender to say before it posts (Deliveries).
 //
 //   SimulatedRanks ranks(world, cluster.network, 64);
 //   RuntimeImpl runtime(..., ranks.progress(RankId{3}));
