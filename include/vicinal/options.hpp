@@ -67,6 +67,8 @@ struct Options {
       "auto";  // over which ranks work together: that of the launcher; openmpi, mpich, none
   // How a version goes to several ranks: auto, off, or a tree: chain, binary, 4-ary, binomial, delegated.
   std::string broadcast = "auto";
+  // What a message between ranks costs, for the choice of trees: auto: measured; or latency and bandwidth: 20us,1GB/s.
+  std::string rank_link = "auto";
   double rank_timeout =
       10;  // seconds without a sign of life after which a rank is taken to be lost
 

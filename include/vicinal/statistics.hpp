@@ -62,6 +62,10 @@ struct Statistics {
   std::uint64_t broadcasts = 0;  // begun by this rank: versions that went to several ranks together
   std::uint64_t late_sends =
       0;  // of versions that had gone to others before: they missed the broadcast
+  // What this rank takes a message to another one to cost, when it chooses trees of broadcasts: measured, or what the option rank_link
+  // says; of simulated ranks the machine's. 0: there is one rank.
+  Time rank_latency;
+  BytesPerSecond rank_bandwidth;
 
   // Tasks done that the application has submitted.
   std::uint64_t application_tasks_done() const {

@@ -151,6 +151,9 @@ constexpr OptionEntry kTable[] = {
      "least time for their size and the number of ranks; off: to one after the other; along one "
      "tree: chain, binary, binomial, delegated (the first rank does it), or 4-ary, with any "
      "number."},
+    {"rank_link", &Options::rank_link,
+     "What a message between ranks costs, by which trees of broadcasts are chosen: auto: what is "
+     "measured while the program runs; or latency and bandwidth, such as 20us,1GB/s."},
     {"rank_timeout", &Options::rank_timeout,
      "Seconds after which a rank that gives no sign of life is taken to be lost, which ends the "
      "run "

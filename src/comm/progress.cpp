@@ -347,6 +347,7 @@ void Progress::ended(const Hop& hop) {
 
 void Progress::count() {
   counts_.deliveries = exchange_->deliveries().counts();
+  counts_.link = exchange_->deliveries().link().cost();
   counts_.messages = exchange_->messages();
 }
 

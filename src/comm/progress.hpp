@@ -75,6 +75,7 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
 
   struct Counts {
     DeliveryCounts deliveries;
+    LinkCost link;  // by which trees are chosen now
     std::uint64_t messages = 0;
     std::uint64_t late =
         0;  // sends of versions of which others had left: they missed the broadcast

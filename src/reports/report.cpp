@@ -103,6 +103,8 @@ RankRecord rank_record(const RunRecord& record, const Statistics& before, const 
                   .forwarded = after.forwarded - before.forwarded,
                   .broadcasts = after.broadcasts - before.broadcasts,
                   .late_sends = after.late_sends - before.late_sends,
+                  .rank_latency = after.rank_latency,
+                  .rank_bandwidth = after.rank_bandwidth.value,
                   .peak = {},
                   .bytes_in = record.bytes_in,
                   .bytes_out = record.bytes_out};

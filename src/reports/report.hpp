@@ -83,6 +83,8 @@ struct RankRecord {
   Bytes forwarded;               // of what was sent: for other ranks
   std::uint64_t broadcasts = 0;  // begun there
   std::uint64_t late_sends = 0;  // that missed one
+  Time rank_latency;             // of messages, as it takes it to be
+  double rank_bandwidth = 0;     // bytes per second, likewise
   Bytes peak;                    // in RAM, from the start of the runtime on
   Bytes bytes_in;                // as of RunRecord
   Bytes bytes_out;               // likewise

@@ -55,6 +55,8 @@ Json ranks_json(const std::vector<RankRecord>& ranks) {
                     {"forwarded", rank.forwarded.value},
                     {"broadcasts", rank.broadcasts},
                     {"late_sends", rank.late_sends},
+                    {"rank_latency", rank.rank_latency.seconds()},
+                    {"rank_bandwidth", rank.rank_bandwidth},
                     {"peak", rank.peak.value},
                     {"bytes_in", rank.bytes_in.value},
                     {"bytes_out", rank.bytes_out.value}});

@@ -226,6 +226,18 @@ std::string ranks_sentence(const RunRecord& run) {
       share_text(other, all));
 }
 
+// By which ranks choose trees in the end: the median rank's.
+std::string link_text(std::vector<RankRecord> ranks) {
+  const auto middle = ranks.begin() + static_cast<std::ptrdiff_t>(ranks.size() / 2);
+  std::ranges::nth_element(ranks, middle, {}, &RankRecord::rank_latency);
+  const Time latency = middle->rank_latency;
+  std::ranges::nth_element(ranks, middle, {}, &RankRecord::rank_bandwidth);
+  if (!(middle->rank_bandwidth > 0)) return "";
+  const Bytes in_a_second{static_cast<std::uint64_t>(middle->rank_bandwidth)};
+  return fmt::format("a message between ranks: {} of latency, {}/s\n",
+                     base::format_duration(latency), base::format_bytes(in_a_second));
+}
+
 // Of the fastest run: a row per rank, those in the middle of many left out.
 std::string ranks_text(const RunRecord& run) {
   constexpr std::size_t kMost = 16;
@@ -245,7 +257,7 @@ std::string ranks_text(const RunRecord& run) {
   const std::string skipped =
       count > kMost ? fmt::format("ranks {} to {} left out: --json has all\n", kMost - 1, count - 2)
                     : "";
-  return aligned(rows, 1) + skipped;
+  return aligned(rows, 1) + skipped + link_text(run.ranks);
 }
 
 // --- What bounds the runs --------------------------------------------------------------------------

@@ -152,6 +152,8 @@ Statistics RuntimeImpl::statistics() const {
     statistics.broadcasts = counts.deliveries.broadcasts;
     statistics.late_sends = counts.late;
     statistics.messages = counts.messages;
+    statistics.rank_latency = counts.link.latency;
+    statistics.rank_bandwidth = {counts.link.bytes_per_second};
   }
   return statistics;
 }

@@ -201,9 +201,9 @@ TEST(Options, TheTableKnowsEveryMemberOfTheStructure) {
                                 device_tasks, look_ahead, window_tasks, window_bytes,
                                 compute_priorities, measure_scheduling, check_reads,
                                 undelivered_errors, stall_seconds, status, models, memory_rules,
-                                seed, trace, trace_events, trace_memory, mpi, broadcast,
+                                seed, trace, trace_events, trace_memory, mpi, broadcast, rank_link,
                                 rank_timeout] = Options{};
-  EXPECT_EQ(option_table().size(), 43U);
+  EXPECT_EQ(option_table().size(), 44U);
   std::vector<std::string_view> names;
   for (const OptionDescription& option : option_table()) names.push_back(option.name);
   std::sort(names.begin(), names.end());
