@@ -86,11 +86,11 @@ std::uint32_t disk_copies(const MachineDescription& machine) {
 }
 
 std::string command_of(const RealJob& job, const std::string& policy) {
-  if (!job.graph.application().dense) {
+  if (!job.shape) {
     throw UsageError(
         "--against real: only cholesky, lu, lu-incpiv, qr, gemm2d and gemm3d can be run for real");
   }
-  const graph::DenseShape& shape = *job.graph.application().dense;
+  const graph::DenseShape& shape = *job.shape;
   std::string command = shell_quoted(std::filesystem::read_symlink("/proc/self/exe"));
   const auto add = [&](const std::string& option, const std::string& value) {
     command += " " + option + " " + shell_quoted(value);
@@ -99,6 +99,7 @@ std::string command_of(const RealJob& job, const std::string& policy) {
   add("--size", fmt::to_string(shape.tiles * shape.tile));
   add("--tile", fmt::to_string(shape.tile));
   if (shape.k > 0) add("--inner", fmt::to_string(shape.k));
+  if (job.panel != "0") add("--panel", job.panel);
   if (const auto tree = graphs::panel_tree(job.graph)) {
     add("--panel-tree", std::string(graphs::to_string(*tree)));
   }

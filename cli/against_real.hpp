@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,9 @@ struct RealJob {
   const machine::MachineModel& machine;  // this one, as `vicinal calibrate` describes it
   // What is simulated: the machine, on which a policy may be made to take its time.
   std::function<machine::MachineModel(const std::string& policy)> counted;
-  std::string disk;  // folder; empty: none
+  std::optional<graph::DenseShape> shape;  // none: the application is not dense
+  std::string panel;  // the option of this name; "0": the application's own choice
+  std::string disk;   // folder; empty: none
   std::vector<std::string> policies;
   Options options;
   std::uint64_t real_runs = 3;  // of each policy: the medians count

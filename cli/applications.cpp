@@ -132,6 +132,7 @@ std::unique_ptr<Job> ApplicationOptions::job(const Options& options,
   auto dense = std::make_unique<linalg::Application>(application(options));
   linalg::RunRequest asked = request(*dense, options);
   asked.places.distribution = distribution.parse(ranks, dense->triangle);
+  asked.places.devices = distribution.devices();
   return dense_job(std::move(dense), std::move(asked));
 }
 

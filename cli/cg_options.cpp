@@ -31,6 +31,7 @@ class CgJob : public Job {
   MemoryNeed memory_need(const Ranks& ranks) const override;
   reports::Facts parameters() const override;
   reports::Facts kernels() const override { return {}; }
+  bool has_tiles() const override { return false; }
   std::string distribution() const override { return "blocks of rows in order"; }
   JobOutcome run(Runtime& runtime, const linalg::PhaseObserver& observer) override;
   reports::RunBounds bounds(const MachineDescription& machine, bool on_cores,
@@ -59,8 +60,9 @@ MemoryNeed CgJob::memory_need(const Ranks& ranks) const {
     if (sequence.rank_of(b) != ranks.rank().value) continue;
     need.all += padded(block.bytes()) + Bytes{5 * vector.value};  // x, r, p, q and b
   }
-  // Numbers and sums, each with a page; with a limit a sum has room for one private copy beside it.
-  need.all += Bytes{12 * kPage};
+  // Numbers and sums, each with a page; with a limit a sum has room for one private copy beside it, and for what comes
+  // from another rank.
+  need.all += Bytes{(ranks.count() == 1 ? 12 : 18) * kPage};
   return need;
 }
 
@@ -154,7 +156,9 @@ std::unique_ptr<Job> CgOptions::job(const std::string& matrix, bool check,
       .iterations = reports::parse_count("--iterations", iterations_, 1, kMostIterations),
       .seed = options.seed,
       .check = check,
-      .names = true};
+      .names = true,
+      .sums =
+          options.reduction_tree == "off" ? graphs::CgSums::of_each_rank : graphs::CgSums::of_all};
   sparse::CgProblem problem;
   if (matrix.empty()) {
     try {

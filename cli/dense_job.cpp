@@ -25,6 +25,7 @@ class DenseJob : public Job {
   }
   reports::Facts parameters() const override { return cli::parameters(request_); }
   reports::Facts kernels() const override { return {{"blas", linalg::kernels_description()}}; }
+  bool has_tiles() const override { return true; }
   std::string distribution() const override { return request_.places.distribution->name(); }
   void measure() override { kernel_seconds_ = linalg::measure_kernels(*application_); }
   JobOutcome run(Runtime& runtime, const linalg::PhaseObserver& observer) override {

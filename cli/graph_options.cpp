@@ -186,6 +186,16 @@ graph::Graph GraphOptions::graph(std::uint64_t seed, bool as_run) const {
   return graph;
 }
 
+// What a graph on two levels says of its shape would be taken for that of tiles alone, by bounds.
+std::optional<graph::DenseShape> GraphOptions::shape(const graph::Graph& graph) const {
+  if (graph.application().dense || application_ != "cholesky" || !file_.empty())
+    return graph.application().dense;
+  graph::DenseShape shape;
+  shape.tiles = reports::parse_count("--tiles", tiles_, 1, kMost);
+  shape.tile = reports::parse_count("--tile", tile_, 1, kMost);
+  return shape;
+}
+
 reports::Facts GraphOptions::facts(const graph::Graph& graph) const {
   Bytes bytes;
   for (const graph::Graph::Datum& datum : graph.data()) bytes += datum.bytes;

@@ -34,6 +34,9 @@ class GraphOptions {
   reports::Facts facts(const graph::Graph& graph) const;
   void add_to(CommandFiles& read) const { read.reads("--graph", file_); }
   const std::string& file() const { return file_; }
+  const std::string& panel() const { return panel_; }
+  // Of a dense application, also on two levels; else none.
+  std::optional<graph::DenseShape> shape(const graph::Graph& graph) const;
   // The option says something of this graph, or of no graph at all: it may be one of another.
   bool concerns(const CLI::Option& option) const;
   // Of a sweep, one after the other.

@@ -42,6 +42,8 @@ class Job {
   // What a report says of the application and its options, and of what its kernels are made of.
   virtual reports::Facts parameters() const = 0;
   virtual reports::Facts kernels() const = 0;
+  // The data are tiles, for which there is a choice of distributions.
+  virtual bool has_tiles() const = 0;
   // How data are dealt to several ranks.
   virtual std::string distribution() const = 0;
   // Before the first run, on the rank that reports: what bounds need to know.

@@ -74,8 +74,10 @@ void list_figures() {
                            columns - 5, 5));
     for (const Figure& figure : reproduction::figures()) {
       if (!figure.name.starts_with(paper.number)) continue;
-      fmt::print("  {:<6}  {}\n", figure.name, reports::wrapped(figure.sentence, columns - 10, 10));
+      fmt::print("  {:<8}  {}\n", figure.name, reports::wrapped(figure.sentence, columns - 12, 12));
     }
+    if (!paper.left_out.empty())
+      fmt::print("  {}\n", reports::wrapped(paper.left_out, columns - 2, 2));
   }
 }
 
@@ -94,7 +96,8 @@ std::vector<reproduction::Point> possible_points(const Figure& figure, Effort ef
       return skip(
           fmt::format("{} is left out: there is no policy {} yet.", point.series, point.policy));
     }
-    if (std::ranges::find(graphs::graph_applications(), point.application,
+    if (!point.application.empty() &&
+        std::ranges::find(graphs::graph_applications(), point.application,
                           &graphs::GraphApplication::name) == graphs::graph_applications().end()) {
       return skip(
           fmt::format("{} is left out: there is no graph {} yet.", point.panel, point.application));

@@ -27,8 +27,10 @@ struct Work {
 };
 
 reproduction::Row measured(const reproduction::Point& point) {
-  return {point, reproduction::measure(point, graph_of(point.application, point.tiles, point.tile,
-                                                       point.precision, point.panel_elements))};
+  if (point.application.empty()) return {point, reproduction::measure(point, {})};
+  return {point, reproduction::measure(
+                     point, graph_of(point.application, point.tiles, point.tile, point.precision,
+                                     point.panel_elements, point.on_ranks.width * point.tiles))};
 }
 
 void work_on(Work& work, const std::vector<reproduction::Point>& points,
@@ -52,13 +54,14 @@ void work_on(Work& work, const std::vector<reproduction::Point>& points,
 }  // namespace
 
 graph::Graph graph_of(const std::string& application, std::uint64_t tiles, std::uint64_t tile,
-                      std::string_view precision, std::uint64_t panel) {
+                      std::string_view precision, std::uint64_t panel, std::uint64_t columns) {
   const bool is_double = precision == "double";
   return graphs::make_graph(
       {.application = application,
        .tiles = tiles,
        .tile = tile,
        .panel = panel,
+       .columns = columns,
        .precision = is_double ? linalg::Precision::f64 : linalg::Precision::f32});
 }
 

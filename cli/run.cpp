@@ -227,7 +227,8 @@ int run_all(const Plan& plan, Session& session) {
                          .application = plan.name,
                          .parameters = plan.job->parameters(),
                          .machine = machine_of(plan),
-                         .runs = {}};
+                         .runs = {},
+                         .has_tiles = plan.job->has_tiles()};
   for (const auto& asked : plan.asked) {
     const auto is_told = [&](const reports::Facts& facts) {
       return std::ranges::find(facts, asked.first, &reports::Facts::value_type::first) !=

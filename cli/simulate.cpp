@@ -89,7 +89,8 @@ int simulate(const SimulateArguments& arguments, Session& session) {
       throw UsageError("--plot: there is no picture of --against; leave one of them out");
     }
     const Comparison comparison =
-        compare_with_real({graph, machine, counted, arguments.disk, policies, options,
+        compare_with_real({graph, machine, counted, arguments.graph.shape(graph),
+                           arguments.graph.panel(), arguments.disk, policies, options,
                            reports::parse_count("--real-runs", arguments.real_runs, 1, 1000)});
     const std::string& json = arguments.files.json;
     fmt::print(json == "-" ? stderr : stdout, "{}", comparison_text(comparison));

@@ -208,6 +208,13 @@ if(vicinal_mpis AND NOT VICINAL_SANITIZE)
   target_link_libraries(vicinal_tests_mpi_faults PRIVATE vicinal::vicinal)
   vicinal_warnings(vicinal_tests_mpi_faults RELAXED)
   add_dependencies(vicinal_tests vicinal_tests_mpi_faults)
+  # In which order versions come.
+  add_executable(vicinal_tests_mpi_order "${PROJECT_SOURCE_DIR}/tests/mpi/order_program.cpp")
+  set_target_properties(vicinal_tests_mpi_order PROPERTIES OUTPUT_NAME mpi_order RUNTIME_OUTPUT_DIRECTORY
+                                                           "${PROJECT_BINARY_DIR}/tests")
+  target_link_libraries(vicinal_tests_mpi_order PRIVATE vicinal::vicinal)
+  vicinal_warnings(vicinal_tests_mpi_order RELAXED)
+  add_dependencies(vicinal_tests vicinal_tests_mpi_order)
   # Memory of a rank that reads slowly.
   add_executable(vicinal_tests_mpi_slow_reader "${PROJECT_SOURCE_DIR}/tests/mpi/slow_reader.cpp")
   set_target_properties(vicinal_tests_mpi_slow_reader PROPERTIES OUTPUT_NAME mpi_slow_reader RUNTIME_OUTPUT_DIRECTORY
@@ -242,6 +249,7 @@ if(vicinal_mpis AND NOT VICINAL_SANITIZE)
     add_dependencies(${linked} vicinal_${module})
     add_dependencies(vicinal_tests ${linked})
     add_dependencies(vicinal_tests_mpi_faults vicinal_${module})
+    add_dependencies(vicinal_tests_mpi_order vicinal_${module})
     add_dependencies(vicinal_tests_mpi_slow_reader vicinal_${module})
     if(NOT VICINAL_${mpi}_MPIRUN)
       continue()
@@ -273,7 +281,7 @@ if(vicinal_mpis AND NOT VICINAL_SANITIZE)
     set(program vicinal_tests_conformance)
     add_dependencies(vicinal_tests_conformance vicinal_${module})
     foreach(ranks 2 4)
-      vicinal_mpi_test(${mpi} random_${ranks} ${ranks} mpi "--gtest_filter=Ranks.*:RanksParts.*:RanksBroadcasts.Random*" --gtest_brief=1)
+      vicinal_mpi_test(${mpi} random_${ranks} ${ranks} mpi "--gtest_filter=Ranks.*:RanksParts.*:RanksBroadcasts.Random*:RanksReductions.Random*" --gtest_brief=1)
       string(TOLOWER "mpi/${mpi}/random_${ranks}" test)
       set_tests_properties(${test} PROPERTIES ENVIRONMENT "${vicinal_mpi_environment};RANKS_PROGRAMS=10")
     endforeach()
@@ -295,6 +303,13 @@ if(vicinal_mpis AND NOT VICINAL_SANITIZE)
       # Times of its own: a rank that starves is silent.
       set_tests_properties(${faults} PROPERTIES LABELS mpi TIMEOUT 600 RUN_SERIAL ON)
       if(TARGET vicinal_cli)
+        string(TOLOWER "mpi/${mpi}/order_of_arrival" order)
+        add_test(NAME ${order} COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tests/mpi/order.py"
+                 $<TARGET_FILE:vicinal_cli> $<TARGET_FILE:vicinal_tests_mpi_order> "${VICINAL_${mpi}_MPIRUN}" -n
+                 WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/tests")
+        # As between hosts: in shared memory a rank that copies large content answers nobody meanwhile.
+        set_tests_properties(${order} PROPERTIES LABELS mpi TIMEOUT 300 RUN_SERIAL ON ENVIRONMENT
+                                                 "${vicinal_mpi_environment};UCX_TLS=tcp,self;OMPI_MCA_btl=tcp,self")
         string(TOLOWER "mpi/${mpi}/network" network)
         add_test(NAME ${network} COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/tests/mpi/network.py"
                  $<TARGET_FILE:vicinal_cli> $<TARGET_FILE:vicinal_tests_mpi_faults> ${module}
@@ -400,7 +415,7 @@ if(TARGET vicinal_cli AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   if(Python3_FOUND)
     foreach(script against_real answers bad_input cg completion explain export export_graph export_sqlite files
             graph_files hostile load modes no_room own_files rank_recordings recordings report_page reports
-            reproduce signals sweep verdicts)
+            reproduce signals simulated_ranks sweep verdicts)
       add_test(NAME cli/${script} COMMAND "${Python3_EXECUTABLE}" -B
                "${PROJECT_SOURCE_DIR}/tests/cli/${script}.py" $<TARGET_FILE:vicinal_cli>
                $<TARGET_FILE:vicinal_cuda_stand_in> ${CMAKE_CXX_COMPILER})

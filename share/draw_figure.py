@@ -57,6 +57,7 @@ def draw_limit(axes, limit):
 
 
 def draw_panel(axes, panel, series, handles):
+    axes.set_xscale(panel.get("x_scale", "linear"))
     for curve in panel["curves"]:
         number = series.index(curve["series"])
         # Curves that coincide are seen beneath each other: the first is the widest.
@@ -82,7 +83,7 @@ def draw_panel(axes, panel, series, handles):
     axes.set_xlim(left, right)
     axes.set_title(panel["name"])
     axes.set_xlabel(panel["x_label"])
-    if panel["x_label"] in ("GPUs", "gpus", "tiles"):
+    if panel["x_label"] in ("GPUs", "gpus", "tiles", "recipients", "rank"):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 

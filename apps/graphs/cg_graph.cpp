@@ -15,8 +15,8 @@ using Access = CgSequence::Access;
 using Number = CgSequence::Number;
 using enum AccessMode;
 
-CgSequence::CgSequence(std::vector<RowBlock> blocks, std::uint32_t ranks)
-    : blocks_(std::move(blocks)), ranks_(ranks) {
+CgSequence::CgSequence(std::vector<RowBlock> blocks, std::uint32_t ranks, CgSums sums)
+    : blocks_(std::move(blocks)), ranks_(ranks), sums_(sums == CgSums::of_all ? 1 : ranks) {
   for (std::size_t b = 0; b < blocks_.size(); ++b) {
     const Bytes vector = blocks_[b].vector_bytes();
     const std::uint32_t rank = rank_of(b);
@@ -29,9 +29,9 @@ CgSequence::CgSequence(std::vector<RowBlock> blocks, std::uint32_t ranks)
     add("p", vector, true);
     add("q", vector, false);
   }
-  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+  for (std::uint32_t rank = 0; rank < sums_; ++rank) {
     const auto add = [&](std::string_view name, bool has_content, bool is_sum) {
-      std::string full = ranks_ == 1 ? std::string(name) : fmt::format("{}({})", name, rank);
+      std::string full = sums_ == 1 ? std::string(name) : fmt::format("{}({})", name, rank);
       data_.push_back({std::move(full), Bytes{sizeof(double)}, rank, has_content, is_sum});
     };
     add("rr", true, true);
@@ -64,15 +64,15 @@ std::vector<Access> CgSequence::product(std::size_t block,
   return accesses;
 }
 
-// alpha and beta, on every rank.
+// alpha and beta, on every rank that has them.
 void CgSequence::visit_scalar(CgKernel kernel, std::uint64_t iteration,
                               const Visitor& visit) const {
   const bool is_alpha = kernel == CgKernel::alpha;
   std::vector<Access> accesses;
-  for (std::uint32_t rank = 0; rank < ranks_; ++rank) {
+  for (std::uint32_t rank = 0; rank < sums_; ++rank) {
     accesses.clear();
-    for (std::uint32_t of = 0; of < ranks_; ++of) accesses.push_back({rr(of, iteration), R});
-    for (std::uint32_t of = 0; of < ranks_; ++of) {
+    for (std::uint32_t of = 0; of < sums_; ++of) accesses.push_back({rr(of, iteration), R});
+    for (std::uint32_t of = 0; of < sums_; ++of) {
       accesses.push_back({is_alpha ? pq(of) : rr(of, iteration + 1), R});
     }
     accesses.push_back({is_alpha ? alpha(rank) : beta(rank), W});
@@ -133,7 +133,7 @@ KernelWork work_of(CgKernel kernel, const CgSequence& sequence) {
     case CgKernel::beta:
       break;
   }
-  return {0, 32.0 * sequence.ranks()};
+  return {0, 32.0 * sequence.sums()};
 }
 
 graph::Graph::Kernel timed(std::string_view name, const KernelWork& work) {

@@ -7,9 +7,10 @@
 //   beta          R rr, R rr', W beta, W pq                                           beta <- rr' / rr,  pq <- 0
 //   direction(i)  R beta, R r_i, RW p_i                                               p <- r + beta p
 //
-// In the next iteration rr and rr' change places. On several ranks each has the sums of its blocks, rr, rr' and pq, and an
-// alpha and a beta of its own, which it computes from the sums of all: tasks reduce into data of their own rank, and
-// numbers travel once per sum. The ranks add in the same order, so that all have the same alpha.
+// In the next iteration rr and rr' change places. On several ranks the tasks of all reduce into the same sums, of rank 0, which
+// computes alpha and beta for all: with P ranks P - 1 numbers come up a tree for each sum, and P - 1 go down one. Or each
+// rank has the sums of its blocks, rr, rr' and pq, and an alpha and a beta of its own, which it computes from the sums of
+// all: P (P - 1) numbers travel for each sum. The ranks add in the same order, so that all have the same alpha.
 #pragma once
 
 #include <array>
@@ -29,6 +30,8 @@ namespace vicinal::graphs {
 enum class CgKernel : std::uint8_t { spmv, alpha, update, beta, direction };
 inline constexpr std::array<std::string_view, 5> kCgKernelNames{"spmv", "alpha", "update", "beta",
                                                                 "direction"};
+
+enum class CgSums : std::uint8_t { of_all, of_each_rank };
 
 class CgSequence {
  public:
@@ -53,10 +56,13 @@ class CgSequence {
   using Visitor = std::function<void(const Task&)>;
 
   // Blocks are dealt to the ranks in order, as many to each as to the others, or one more.
-  explicit CgSequence(std::vector<RowBlock> blocks, std::uint32_t ranks = 1);
+  explicit CgSequence(std::vector<RowBlock> blocks, std::uint32_t ranks = 1,
+                      CgSums sums = CgSums::of_all);
 
   const std::vector<RowBlock>& blocks() const { return blocks_; }
   std::uint32_t ranks() const { return ranks_; }
+  // How many there are of each sum and number: those of ranks from 0 on.
+  std::uint32_t sums() const { return sums_; }
   std::uint64_t rows() const { return blocks_.back().first + blocks_.back().rows; }
   std::uint64_t entries() const;
   // The data by number. Of a block:
@@ -66,7 +72,7 @@ class CgSequence {
   Number r(std::size_t block) const { return number(block, 2); }
   Number p(std::size_t block) const { return number(block, 3); }
   Number q(std::size_t block) const { return number(block, 4); }
-  // Of a rank, 8 bytes each; `rr` before this iteration.
+  // For a rank, 8 bytes each; `rr` before this iteration.
   Number rr(std::uint32_t rank, std::uint64_t iteration) const {
     return scalar(rank, static_cast<std::size_t>(iteration % 2));
   }
@@ -77,7 +83,7 @@ class CgSequence {
     return static_cast<std::uint32_t>(block * ranks_ / blocks_.size());
   }
 
-  std::uint64_t tasks_per_iteration() const { return 3 * blocks_.size() + 2 * ranks_; }
+  std::uint64_t tasks_per_iteration() const { return 3 * blocks_.size() + 2 * sums_; }
   // 2 for each entry and 10 for each row.
   double flops_per_iteration() const;
   // Accesses are valid while a task is visited.
@@ -92,12 +98,14 @@ class CgSequence {
     return static_cast<Number>(kOfBlock * block + which);
   }
   Number scalar(std::uint32_t rank, std::size_t which) const {
-    return static_cast<Number>(kOfBlock * blocks_.size() + 5 * std::size_t{rank} + which);
+    const std::size_t of = sums_ == 1 ? 0 : rank;
+    return static_cast<Number>(kOfBlock * blocks_.size() + 5 * of + which);
   }
   void visit_scalar(CgKernel kernel, std::uint64_t iteration, const Visitor& visit) const;
 
   std::vector<RowBlock> blocks_;
   std::uint32_t ranks_ = 1;
+  std::uint32_t sums_ = 1;
   std::vector<Datum> data_;
 };
 

@@ -115,11 +115,12 @@ std::optional<PanelTree> panel_tree(const graph::Graph& graph);
 //   ttmqr(i,j,k)   R A_ik, R S_ik, RW A_pj, RW A_ij
 // which is more tasks of fewer operations, in all as many, and log2(N - k) of them one after the other instead of N - k.
 // Priorities are bottom levels. `panel`: columns inside a tile that are eliminated at once; 0: 32, or the tile if that is
-// smaller. Source: of qr_kernels.hpp.
-DenseGraph dense_qr(const Tiles& tiles, PanelTree tree = PanelTree::flat, std::uint64_t panel = 0);
+// smaller. Source: of qr_kernels.hpp. `columns` of tiles, of a matrix that is wider or narrower than high; 0: of a square.
+DenseGraph dense_qr(const Tiles& tiles, PanelTree tree = PanelTree::flat, std::uint64_t panel = 0,
+                    std::uint64_t columns = 0);
 inline graph::Graph qr(const Tiles& tiles, PanelTree tree = PanelTree::flat,
-                       std::uint64_t panel = 0) {
-  return dense_qr(tiles, tree, panel).tasks;
+                       std::uint64_t panel = 0, std::uint64_t columns = 0) {
+  return dense_qr(tiles, tree, panel, columns).tasks;
 }
 
 // C = A B where A is one column of N tiles A{i} of (tile x inner) elements, B one row of N of (inner x

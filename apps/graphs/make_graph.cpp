@@ -46,9 +46,10 @@ constexpr std::array kApplications{
                      [](const Request& r) { return lu(tiles_of(r)); }},
     GraphApplication{"lu-incpiv", "tile LU factorisation with incremental pivoting", kOfPanels,
                      [](const Request& r) { return lu_incremental(tiles_of(r), r.panel); }},
-    GraphApplication{
-        "qr", "tile QR factorisation by Householder reflectors", kOfQr,
-        [](const Request& r) { return qr(tiles_of(r), panel_tree_of(r.panel_tree), r.panel); }},
+    GraphApplication{"qr", "tile QR factorisation by Householder reflectors", kOfQr,
+                     [](const Request& r) {
+                       return qr(tiles_of(r), panel_tree_of(r.panel_tree), r.panel, r.columns);
+                     }},
     GraphApplication{"gemm2d", "matrix product of a column and a row of tiles: independent tasks",
                      kOfProducts, [](const Request& r) { return gemm2d(tiles_of(r), r.inner); }},
     GraphApplication{"gemm3d", "matrix product by tiles: a chain of tasks per tile of the result",

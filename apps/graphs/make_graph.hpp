@@ -22,6 +22,7 @@ struct GraphRequest {
   std::uint64_t inner = 0;          // gemm2d, gemm3d: elements
   std::uint64_t panel = 0;          // cholesky: of two levels, 0: one; lu-incpiv, qr: elements
   std::string panel_tree = "flat";  // qr: see PanelTree
+  std::uint64_t columns = 0;        // qr: of tiles, see dense_qr
   linalg::Precision precision = linalg::Precision::f32;
   bool as_run = false;  // as the application of that name submits it here, where that differs
   // cg

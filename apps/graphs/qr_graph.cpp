@@ -21,11 +21,12 @@ using namespace dense;
 
 constexpr std::array<std::string_view, 2> kPanelTrees{"flat", "binary"};
 
-double task_count(double n, PanelTree tree) {
-  const double pairs = n * (n - 1) / 2;
-  const double squares = (n - 1) * n * (2 * n - 1) / 6;  // 1 + 4 + ... + (n - 1)^2
-  if (tree == PanelTree::flat) return n + 2 * pairs + squares;
-  return (n + pairs) + pairs + (squares + pairs) + squares;
+// Step k has (m - k) (n - k) tasks with a flat tree, (2 (m - k) - 1) (n - k) with a binary one.
+double task_count(double m, double n, PanelTree tree) {
+  const double q = std::min(m, n);
+  const double pairs = q * (q - 1) / 2;
+  const double products = q * m * n - (m + n) * pairs + (q - 1) * q * (2 * q - 1) / 6;
+  return tree == PanelTree::flat ? products : 2 * products - (q * n - pairs);
 }
 
 // The data of (i, k) beside A_ik.
@@ -37,13 +38,14 @@ struct Beside {
 
 class QrGraph {
  public:
-  QrGraph(const Tiles& t, PanelTree tree, std::uint64_t panel)
-      : n_(static_cast<Index>(t.tiles)), dense_(begin("qr", t)) {
-    first_ = add_matrix(dense_, 'A', n_, n_);
-    beside_.resize(std::size_t{n_} * n_);
+  QrGraph(const Tiles& t, std::uint64_t columns, PanelTree tree, std::uint64_t panel)
+      : m_(static_cast<Index>(t.tiles)), n_(static_cast<Index>(columns)), dense_(begin("qr", t)) {
+    if (m_ != n_) dense_.tasks.application().dense.reset();  // which is of squares
+    first_ = add_matrix(dense_, 'A', m_, n_);
+    beside_.resize(std::size_t{m_} * n_);
     const bool is_flat = tree == PanelTree::flat;
-    for (Index k = 0; k < n_; ++k) {
-      for (Index i = k; i < n_; ++i) {
+    for (Index k = 0; k < steps(); ++k) {
+      for (Index i = k; i < m_; ++i) {
         Beside& data = beside_[std::size_t{i} * n_ + k];
         if (i == k || !is_flat) data.v = add_own('V', i, k, t.tile);
         data.t = add_own('T', i, k, panel);
@@ -58,6 +60,8 @@ class QrGraph {
     update_ = is_flat ? add_kernel(dense_.tasks, "tsmqr", 4 * cubed)
                       : add_kernel(dense_.tasks, "ttmqr", 2 * cubed);
   }
+
+  Index steps() const { return std::min(m_, n_); }
 
   // Tile (i, k) alone, and the rest of its row.
   void factor(Index i, Index k) {
@@ -77,12 +81,12 @@ class QrGraph {
 
   void flat_step(Index k) {
     factor(k, k);
-    for (Index i = k + 1; i < n_; ++i) eliminate(k, i, k, of(i, k).t);
+    for (Index i = k + 1; i < m_; ++i) eliminate(k, i, k, of(i, k).t);
   }
   void binary_step(Index k) {
-    for (Index i = k; i < n_; ++i) factor(i, k);
-    for (std::uint64_t distance = 1; k + distance < n_; distance *= 2) {
-      for (std::uint64_t p = k; p + distance < n_; p += 2 * distance) {
+    for (Index i = k; i < m_; ++i) factor(i, k);
+    for (std::uint64_t distance = 1; k + distance < m_; distance *= 2) {
+      for (std::uint64_t p = k; p + distance < m_; p += 2 * distance) {
         const auto i = static_cast<Index>(p + distance);
         eliminate(static_cast<Index>(p), i, k, of(i, k).above);
       }
@@ -103,7 +107,8 @@ class QrGraph {
   Index a(Index i, Index j) const { return first_ + i * n_ + j; }
   const Beside& of(Index i, Index k) const { return beside_[std::size_t{i} * n_ + k]; }
 
-  const Index n_;
+  const Index m_;  // rows of tiles
+  const Index n_;  // columns of them
   DenseGraph dense_;
   Index first_ = 0;
   std::vector<Beside> beside_;
@@ -132,10 +137,12 @@ std::optional<PanelTree> panel_tree(const Graph& graph) {
   return is_flat ? PanelTree::flat : PanelTree::binary;
 }
 
-DenseGraph dense_qr(const Tiles& t, PanelTree tree, std::uint64_t panel) {
-  require("qr", t, task_count(static_cast<double>(t.tiles), tree));
-  QrGraph graph(t, tree, panel_of("qr", t, panel));
-  for (Index k = 0; k < t.tiles; ++k) {
+DenseGraph dense_qr(const Tiles& t, PanelTree tree, std::uint64_t panel, std::uint64_t columns) {
+  if (columns == 0) columns = t.tiles;
+  require("qr", {.tiles = std::max(t.tiles, columns), .tile = t.tile},
+          task_count(static_cast<double>(t.tiles), static_cast<double>(columns), tree));
+  QrGraph graph(t, columns, tree, panel_of("qr", t, panel));
+  for (Index k = 0; k < graph.steps(); ++k) {
     tree == PanelTree::flat ? graph.flat_step(k) : graph.binary_step(k);
   }
   return graph.take();

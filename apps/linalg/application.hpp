@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "graph/graph.hpp"
@@ -133,8 +134,13 @@ struct Application {
   }
   // The rank that owns the datum, if the tiles of the result are distributed so: that of the tile at its place.
   RankId owner(std::size_t datum, const Distribution& distribution) const {
+    const auto [row, column] = place(datum);
+    return distribution.owner(row, column);
+  }
+  // Row and column of that tile.
+  std::pair<std::uint64_t, std::uint64_t> place(std::size_t datum) const {
     const graphs::MatrixBlock& block = data[datum].block;
-    return distribution.owner(block.first_row / grid.tile, block.first_column / grid.tile);
+    return {block.first_row / grid.tile, block.first_column / grid.tile};
   }
   // From the blocks of its first and last operand.
   TaskIndex index(const Task& task) const;

@@ -130,6 +130,12 @@ ApplicationData::ApplicationData(Runtime& runtime, const Application& applicatio
       handles_.push_back(runtime.register_empty(owner, shape, name));
     }
   }
+  if (!places.devices) return;
+  const play::TileAdvice advice(runtime.machine(), distribution, places.devices);
+  for (std::size_t d = 0; d < handles_.size(); ++d) {
+    const auto [row, column] = application.place(d);
+    runtime.advise(handles_[d], advice.node(row, column));
+  }
 }
 
 void ApplicationData::open_matrix(Runtime& runtime, const DataPlaces& places,

@@ -10,6 +10,7 @@
 
 #include "linalg/application.hpp"
 #include "linalg/tile_file.hpp"
+#include "play/tile_advice.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal::linalg {
@@ -24,6 +25,8 @@ struct DataPlaces {
   std::byte* memory = nullptr;
   // Which of several ranks has which data, by the tile of the result at their place; none: Distribution::automatic.
   std::optional<Distribution> distribution = {};
+  // Of the accelerators of a rank, for which its data are advised in the same way; none: nothing is advised.
+  std::optional<play::DeviceGrid> devices = {};
 };
 
 // A part of a generated matrix, from this element on. Trivially copyable: travels in the parameters of a task.

@@ -117,6 +117,29 @@ constexpr std::array kCauses{
           "one domain of 24 GB/s it is 1.40, 1.39 and 1.08 times as fast at 8, 16 and 24 tiles; "
           "with 50 GB/s for all GPUs together 1.41 times up to 32 tiles. At 6 tiles it is 1.41 "
           "times, at 4 there is nothing to gain."},
+    Cause{"002-2",
+          "**GEMM**: at 12 and 24 tiles on four nodes all but random are at 0.80 to 0.96 of what "
+          "all GPUs busy give, though the default copies 1.2 to 1.4 times as much into GPUs: "
+          "kernels hide the copies. On 16 nodes all but random are at 0.37 with 24 tiles. The "
+          "mapping by rows of "
+          "tiles alone is uneven where GPUs do not divide the rows of a rank: of 36 tiles on 16 "
+          "nodes a rank has nine rows for six GPUs, and its speed is 0.88 of the default's."},
+    Cause{"002-2",
+          "**POTRF**: on four nodes the lead grows with the matrix. On 16 nodes matrices of up to "
+          "64 tiles, 45760 tasks for 96 GPUs, give GPUs work for 0.37 of the time under all "
+          "placements but reuse alone, though the default copies 1.5 times as much into GPUs. "
+          "Not tried: faster networks, larger matrices on 16 nodes, other tiles."},
+    Cause{"002-2",
+          "**Reuse alone** misses its mark at one size, 32 tiles on 16 nodes, where nothing is "
+          "fast: 0.81 of the default. At 64 tiles it is 0.47."},
+    Cause{"002-3",
+          "**An order of magnitude**: there the NICs hang on the accelerators, and content for the "
+          "host crosses to it and back, over links that the machine file does not have: its NIC "
+          "writes into RAM at full speed (22.5 GB/s), and a link of 36 GB/s leads from there to "
+          "each GCD. So content is on its GCD at most 1.6 times as late as in RAM, and policies "
+          "hide most of that: they copy what a task reads as soon as the task is ready. Random "
+          "placement copies 1.1 to 1.2 times as much into GPUs. Not tried: a model of NICs on "
+          "accelerators."},
     Cause{"003-2",
           "**Peaks of H2**: cores that steal updates. An update takes a core 240 ms and a GPU 7 "
           "ms, and who waits for it idles. If cores take nothing but the parts of panels, H2 "

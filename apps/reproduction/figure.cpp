@@ -1,6 +1,7 @@
 #include "reproduction/figure.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace vicinal::reproduction {
 
@@ -14,6 +15,12 @@ const Axis kOrder{"order of the matrix", [](const Row& row) {
                     return static_cast<double>(row.point.tiles * row.point.tile);
                   }};
 const Axis kGpus{"GPUs", [](const Row& row) { return row.point.x; }};
+const Axis kRanks{"ranks", [](const Row& row) { return row.point.x; }};
+const Axis kRecipients{"recipients", [](const Row& row) { return row.point.x; }};
+const Axis kMessageKb{"content (KB)", [](const Row& row) { return row.point.x * 1e-3; }, true};
+const Axis kRank{"rank", [](const Row& row) { return row.point.x; }};
+const Axis kTile{"order of a tile", [](const Row& row) { return row.point.x; }};
+const Axis kGridRows{"rows of ranks", [](const Row& row) { return row.point.x; }};
 
 std::string_view to_string(Effort effort) {
   switch (effort) {
@@ -27,6 +34,48 @@ std::string_view to_string(Effort effort) {
 }
 
 namespace {
+
+void vary(Point& point, const Panel& panel, std::uint64_t value) {
+  const auto small = static_cast<std::uint32_t>(value);
+  switch (panel.varied) {
+    case Varied::tiles:
+      point.tiles = value;
+      break;
+    case Varied::memory:
+      point.gpu_memory = Bytes{value << 20};
+      break;
+    case Varied::gpus:
+      point.gpus = small;
+      break;
+    case Varied::ranks:
+      point.on_ranks.ranks = small;
+      break;
+    case Varied::ranks_and_tiles: {
+      const double more =
+          static_cast<double>(value) / static_cast<double>(panel.values.front().front());
+      point.on_ranks.ranks = small;
+      point.tiles = static_cast<std::uint64_t>(
+          std::llround(static_cast<double>(panel.tiles) * std::sqrt(more)));
+      break;
+    }
+    case Varied::recipients:
+      point.on_ranks.ranks = small + 1;
+      break;
+    case Varied::bytes:
+      point.on_ranks.bytes = {value};
+      break;
+    case Varied::rank:
+      point.on_ranks.to = small;
+      break;
+    case Varied::tile:
+      point.tiles = point.tiles * point.tile / value;
+      point.tile = value;
+      break;
+    case Varied::grid_rows:
+      point.on_ranks.grid_rows = small;
+      break;
+  }
+}
 
 Point point_of(const Panel& panel, const Series& series, std::uint64_t value) {
   Point point{.panel = panel.name,
@@ -47,10 +96,12 @@ Point point_of(const Panel& panel, const Series& series, std::uint64_t value) {
               .policy = std::string(series.policy),
               .memory_rules = std::string(series.memory_rules),
               .look_ahead = series.look_ahead,
+              .on_ranks = panel.on_ranks,
               .beside = series.beside};
-  if (panel.varied == Varied::tiles) point.tiles = value;
-  if (panel.varied == Varied::memory) point.gpu_memory = Bytes{value << 20};
-  if (panel.varied == Varied::gpus) point.gpus = static_cast<std::uint32_t>(value);
+  point.on_ranks.broadcast += series.broadcast;
+  point.on_ranks.receive_placement = series.receive_placement;
+  point.on_ranks.is_bare = point.on_ranks.is_bare || series.is_bare;
+  vary(point, panel, value);
   return point;
 }
 

@@ -25,15 +25,32 @@ struct Series {
   std::string_view memory_rules = {};
   std::uint32_t look_ahead = 0;
   bool beside = false;  // what Vicinal does by itself: no statement is judged by it
+  // On clusters, see OnRanks.
+  std::string_view broadcast = {};  // behind what the panel says
+  bool is_bare = false;
+  std::string_view receive_placement = {};
 };
 
-enum class Varied : std::uint8_t { tiles, memory, gpus };
+// What grows from point to point. `tile`: the matrix stays as large as it is with Panel::tiles of Panel::tile.
+enum class Varied : std::uint8_t {
+  tiles,
+  memory,
+  gpus,
+  ranks,            // of one size
+  ranks_and_tiles,  // the matrix grows with them, so that each has as much of it
+  recipients,       // of a broadcast
+  bytes,            // of it
+  rank,             // whose time it is
+  tile,
+  grid_rows
+};
 using Values = std::vector<std::uint64_t>;
 
 // Where a row stands on the axis of its panel.
 struct Axis {
   std::string_view label;
   double (*value)(const Row& row);
+  bool is_logarithmic = false;
 };
 // Gigabytes, and megabytes, of 10^9 and 10^6 bytes.
 extern const Axis kWorkingSetGb;
@@ -41,6 +58,12 @@ extern const Axis kWorkingSetMb;
 extern const Axis kMemoryMb;  // of one GPU
 extern const Axis kOrder;     // of the matrix, in elements
 extern const Axis kGpus;
+extern const Axis kRanks;
+extern const Axis kRecipients;
+extern const Axis kMessageKb;
+extern const Axis kRank;
+extern const Axis kTile;
+extern const Axis kGridRows;
 
 // A machine and an application, of which a single size varies. Sizes are those of graphs::GraphRequest.
 struct Panel {
@@ -56,13 +79,14 @@ struct Panel {
   bool results_anew = false;  // the first task that writes a datum does not read it
 
   Varied varied = Varied::tiles;
-  // By Effort: of the matrix in tiles, of each GPU in MiB, or how many GPUs.
+  // By Effort: what varies; memory in MiB of each GPU. With Varied::ranks_and_tiles `tiles` are those of the first number of ranks.
   std::array<Values, 3> values = {};
   // What does not vary.
   std::uint64_t tiles = 0;
   std::optional<std::uint32_t> gpus = {};
   std::optional<std::uint32_t> cpus = {};
   std::optional<Bytes> gpu_memory = {};
+  OnRanks on_ranks = {};
 
   std::vector<std::string_view> without = {};  // labels of series
   bool drawn = true;                           // else it is measured for a statement alone
@@ -80,7 +104,10 @@ struct Plot {
   std::string_view name;  // "Performance"
   std::string_view unit;  // "TFlop/s"
   double (*value)(const Measures& measures);
-  std::vector<Limit> limits;
+  std::vector<Limit> limits = {};
+  std::string_view panel = {};  // of this one alone; empty: of all
+
+  bool shows(const Panel& one) const { return panel.empty() || panel == one.name; }
 };
 
 // An upright line where so large a share of the working set just fits in the memory.

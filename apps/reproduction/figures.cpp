@@ -19,16 +19,21 @@ std::vector<Figure> order_figures_000();
 std::vector<Figure> lu_figures_000();
 std::vector<Figure> figures_001();
 std::vector<Figure> figures_002();
+std::vector<Figure> figures_002_on_ranks();
 std::vector<Figure> figures_003();
+std::vector<Figure> broadcast_figures_004();
+std::vector<Figure> cholesky_figures_004();
+std::vector<Figure> qr_figures_004();
 
 namespace {
 
 std::vector<Figure> all_figures() {
   std::vector<Figure> all;
   for (const auto part : {cholesky_figures_000, order_figures_000, lu_figures_000, figures_001,
-                          figures_002, figures_003}) {
+                          figures_002, figures_002_on_ranks, figures_003, broadcast_figures_004,
+                          cholesky_figures_004, qr_figures_004}) {
     for (Figure& figure : part()) {
-      figure.causes = causes_of(figure.name);
+      if (figure.causes.empty()) figure.causes = causes_of(figure.name);
       all.push_back(std::move(figure));
     }
   }
@@ -56,6 +61,12 @@ std::span<const Paper> papers() {
        "Bouteiller, Cao, Schuchart, Herault, 2025"},
       {"003", "Locality-aware work stealing on multi-CPU and multi-GPU architectures",
        "Gautier, Lima, Maillard, Raffin, 2013"},
+      {"004",
+       "On the interactions between HPC task-based runtime systems and communication libraries",
+       "Swartvagher, 2022",
+       "Of the figures on dynamic broadcasts, 4.7, 4.8 and 4.13 are left out: drawings of the "
+       "algorithms, without results. MPI_Ibcast, which 4.3 has beside the trees, needs a library "
+       "that is run."},
   };
   return kPapers;
 }

@@ -12,7 +12,8 @@ namespace vicinal::reproduction {
 struct Paper {
   std::string_view number;  // "000": figures are called 000-6
   std::string_view title;
-  std::string_view authors;  // and the year
+  std::string_view authors;        // and the year
+  std::string_view left_out = {};  // which of its figures, of those that Vicinal concerns, and why
 };
 std::span<const Paper> papers();
 

@@ -1,4 +1,4 @@
-// Figure 1 of paper 002: "Comparing and Contrasting User and Runtime Directed Data Placement Strategies for
+// Figure 1 of paper 002 (figures_002_ranks.cpp has the others): "Comparing and Contrasting User and Runtime Directed Data Placement Strategies for
 // Owner-Compute, Multi-Accelerator Distributed Task Based Scheduling", Bouteiller et al., 2025.
 #include <algorithm>
 #include <array>

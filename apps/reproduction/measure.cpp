@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,34 +24,6 @@ Options options_of(std::string_view policy) {
   options.policy = policy;
   options.models = "none";
   return options;
-}
-
-void add_bytes(Measures& measures, const MachineDescription& machine,
-               const Statistics& statistics) {
-  const auto kind = [&](NodeId node) { return machine.nodes[node.value].kind; };
-  for (const LinkStatistics& link : statistics.links) {
-    if (!machine.nodes[link.to.value].limit && !machine.nodes[link.from.value].limit) continue;
-    const auto bytes = static_cast<double>(link.bytes.value);
-    if (kind(link.from) == NodeKind::device && kind(link.to) == NodeKind::device) {
-      measures.between_gpus += bytes;
-    } else if (kind(link.to) == NodeKind::device || kind(link.from) == NodeKind::disk) {
-      measures.from_below += bytes;
-    } else {
-      measures.written_back += bytes;
-    }
-  }
-}
-
-// Of GPUs if there are any: RAM is then what lies below.
-double memory_of(const MachineDescription& machine) {
-  double devices = 0;
-  double ram = 0;
-  for (const NodeDescription& node : machine.nodes) {
-    if (!node.limit) continue;
-    if (node.kind == NodeKind::device) devices += static_cast<double>(node.limit->value);
-    if (node.kind == NodeKind::ram) ram += static_cast<double>(node.limit->value);
-  }
-  return devices > 0 ? devices : ram;
 }
 
 double bus_rate(const MachineDescription& machine) {
@@ -101,6 +74,34 @@ std::pair<std::uint32_t, std::uint32_t> position(std::string_view name) {
 
 }  // namespace
 
+void add_bytes(Measures& measures, const MachineDescription& machine,
+               const Statistics& statistics) {
+  const auto kind = [&](NodeId node) { return machine.nodes[node.value].kind; };
+  for (const LinkStatistics& link : statistics.links) {
+    if (!machine.nodes[link.to.value].limit && !machine.nodes[link.from.value].limit) continue;
+    const auto bytes = static_cast<double>(link.bytes.value);
+    if (kind(link.from) == NodeKind::device && kind(link.to) == NodeKind::device) {
+      measures.between_gpus += bytes;
+    } else if (kind(link.to) == NodeKind::device || kind(link.from) == NodeKind::disk) {
+      measures.from_below += bytes;
+    } else {
+      measures.written_back += bytes;
+    }
+  }
+}
+
+// Of GPUs if there are any: RAM is then what lies below.
+double memory_of(const MachineDescription& machine) {
+  double devices = 0;
+  double ram = 0;
+  for (const NodeDescription& node : machine.nodes) {
+    if (!node.limit) continue;
+    if (node.kind == NodeKind::device) devices += static_cast<double>(node.limit->value);
+    if (node.kind == NodeKind::ram) ram += static_cast<double>(node.limit->value);
+  }
+  return devices > 0 ? devices : ram;
+}
+
 machine::MachineModel machine_of(const Point& point) {
   return machine::load_machine(
       point.machine,
@@ -108,8 +109,10 @@ machine::MachineModel machine_of(const Point& point) {
 }
 
 Measures measure(const Point& point, graph::Graph graph) {
+  if (point.application.empty()) return measure_broadcast(point);
   if (point.bottom_levels) graph::set_bottom_level_priorities(graph);
   if (point.results_anew) graph = with_results_anew(graph);
+  if (point.on_ranks.ranks > 0) return measure_on_ranks(point, std::move(graph));
   if (point.on_disk) {
     for (std::size_t d = 0; d < graph.data().size(); ++d) graph.set_home(d, NodeKind::disk);
   }

@@ -79,10 +79,11 @@ Json curves_of(const Figure& figure, const Plot& plot, const Panel& panel, const
 Json plot_of(const Figure& figure, const Plot& plot, const Results& results) {
   Json panels = Json::array();
   for (const Panel& panel : figure.panels) {
-    if (!panel.drawn) continue;
+    if (!panel.drawn || !plot.shows(panel)) continue;
     const std::vector<const Row*> rows = one_per_size(results, panel.name);
     panels.push_back({{"name", panel.name},
                       {"x_label", panel.axis.label},
+                      {"x_scale", panel.axis.is_logarithmic ? "log" : "linear"},
                       {"marks", marks_of(figure, panel, rows)},
                       {"curves", curves_of(figure, plot, panel, results)},
                       {"limits", limits_of(plot, panel, rows)}});

@@ -31,11 +31,14 @@ constexpr std::array kColumns{
     Column{"bus_bytes", &Measures::bus_bytes},
     Column{"formula_bytes", &Measures::formula_bytes},
     Column{"least_bytes", &Measures::least_bytes},
+    Column{"between_ranks_bytes", &Measures::between_ranks},
+    Column{"broadcasts", &Measures::broadcasts},
+    Column{"late_sends", &Measures::late_sends},
 };
 
 constexpr std::string_view kKeyColumns =
     "panel,series,x,application,tiles,tile,panel_elements,precision,priorities,home,results,"
-    "machine,gpus,cpus,gpu_memory_bytes,policy,memory_rules,look_ahead";
+    "machine,gpus,cpus,gpu_memory_bytes,policy,memory_rules,look_ahead,on_ranks";
 
 template <typename Value>
 std::string or_default(const std::optional<Value>& value) {
@@ -84,12 +87,13 @@ std::vector<std::string> keys_of(const std::vector<Point>& points) {
 std::string key_of(const Point& point) {
   std::string rules = point.memory_rules;
   std::ranges::replace(rules, ',', '+');
-  return fmt::format(
-      "{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", point.panel, point.series, point.x,
-      point.application, point.tiles, point.tile, point.panel_elements, point.precision,
-      point.bottom_levels ? "bottom-level" : "given", point.on_disk ? "disk" : "ram",
-      point.results_anew ? "anew" : "read", point.machine, or_default(point.gpus),
-      or_default(point.cpus), or_default(point.gpu_memory), point.policy, rules, point.look_ahead);
+  return fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", point.panel,
+                     point.series, point.x, point.application, point.tiles, point.tile,
+                     point.panel_elements, point.precision,
+                     point.bottom_levels ? "bottom-level" : "given", point.on_disk ? "disk" : "ram",
+                     point.results_anew ? "anew" : "read", point.machine, or_default(point.gpus),
+                     or_default(point.cpus), or_default(point.gpu_memory), point.policy, rules,
+                     point.look_ahead, text_of(point.on_ranks));
 }
 
 std::string csv_header() {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "reproduction/on_ranks.hpp"
 #include "vicinal/units.hpp"
 
 namespace vicinal::reproduction {
@@ -17,7 +18,7 @@ struct Point {
   std::string panel = {};
   std::string series = {};
   double x = 0;  // as its panel varies; in the picture it may be something else that grows with it
-  std::string application = {};
+  std::string application = {};  // empty: a broadcast alone, see OnRanks
   std::uint64_t tiles = 0;
   std::uint64_t tile = 0;
   std::uint64_t panel_elements = 0;  // see graphs::GraphRequest::panel
@@ -32,7 +33,8 @@ struct Point {
   std::string policy = {};
   std::string memory_rules = {};
   std::uint32_t look_ahead = 0;  // 0: the engine's own
-  bool beside = false;           // see Series; no parameter
+  OnRanks on_ranks = {};
+  bool beside = false;  // see Series; no parameter
 };
 
 // What one simulation gave. The limits are of the graph and the machine, whatever the policy.
@@ -48,6 +50,9 @@ struct Measures {
   double bus_bytes = 0;      // that the way into the limited memories carries in least_seconds
   double formula_bytes = 0;  // leading term of the bound on loads that the papers give
   double least_bytes = 0;    // that any schedule loads
+  double between_ranks = 0;  // bytes of content
+  double broadcasts = 0;     // versions that went to several ranks together
+  double late_sends = 0;     // which missed them
 
   double gflops() const { return seconds > 0 ? flops / seconds * 1e-9 : 0; }
   double most_gflops() const { return least_seconds > 0 ? flops / least_seconds * 1e-9 : 0; }

@@ -87,7 +87,7 @@ std::string table_text(const Figure& figure, const Results& results) {
   std::string text = fmt::format("{}: {}\n", figure.name, figure.sentence);
   for (const Plot& plot : figure.plots) {
     for (const Panel& panel : figure.panels) {
-      if (results.sizes(panel.name).empty()) continue;
+      if (!plot.shows(panel) || results.sizes(panel.name).empty()) continue;
       text += fmt::format("\n{}, {} ({})\n{}", panel.name, plot.name, plot.unit,
                           plain(table_of(figure, plot, panel, results)));
     }
@@ -129,7 +129,7 @@ std::string section_text(const Section& section) {
   for (const std::string_view cause : figure.causes) text += fmt::format("- {}\n", cause);
   for (const Plot& plot : figure.plots) {
     for (const Panel& panel : figure.panels) {
-      if (!panel.drawn || section.results.sizes(panel.name).empty()) continue;
+      if (!panel.drawn || !plot.shows(panel) || section.results.sizes(panel.name).empty()) continue;
       text += fmt::format("\n{}, {} in {}:\n\n{}", panel.name, plot.name, plot.unit,
                           markdown(table_of(figure, plot, panel, section.results)));
     }

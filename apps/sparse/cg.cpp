@@ -39,7 +39,7 @@ class Solver {
   Solver(Runtime& runtime, const CgRequest& request)
       : runtime_(runtime),
         request_(request),
-        sequence_(request.problem->blocks, runtime.rank_count()) {
+        sequence_(request.problem->blocks, runtime.rank_count(), request.sums) {
     for (const CgSequence::Datum& datum : sequence_.data()) {
       handles_.push_back(add(datum.rank, datum.bytes, datum.name, datum.is_sum));
     }
@@ -47,14 +47,14 @@ class Solver {
       right_.push_back(add(sequence_.rank_of(b), sequence_.blocks()[b].vector_bytes(),
                            fmt::format("b({})", b), false));
     }
-    for (std::uint32_t r = 0; r < sequence_.ranks(); ++r) {
+    for (std::uint32_t r = 0; r < sequence_.sums(); ++r) {
       checks_.push_back(add(r, Bytes{sizeof(CheckSums)}, "check", true));
     }
     for (Handle& seen : seen_) seen = add(0, Bytes{sizeof(double)}, "||r||^2", false);
   }
 
-  std::uint64_t fill_tasks() const { return 4 * blocks() + 4 * sequence_.ranks() + 1; }
-  std::uint64_t check_tasks() const { return 2 * blocks() + sequence_.ranks(); }
+  std::uint64_t fill_tasks() const { return 4 * blocks() + 4 * sequence_.sums() + 1; }
+  std::uint64_t check_tasks() const { return 2 * blocks() + sequence_.sums(); }
   std::uint64_t tasks_per_iteration() const { return sequence_.tasks_per_iteration(); }
 
   void fill();
@@ -116,7 +116,7 @@ class Solver {
   CgSequence sequence_;
   std::vector<Handle> handles_;  // by number in the sequence
   std::vector<Handle> right_;    // b, by block
-  std::vector<Handle> checks_;   // CheckSums, by rank
+  std::vector<Handle> checks_;   // CheckSums, of all or by rank
   std::array<Handle, 2> seen_;   // ||r||^2, of two batches
   std::vector<Operand> operands_;
   double right_norm_ = 0;  // ||b||
@@ -135,7 +135,7 @@ void Solver::submit(const Codelet& codelet, std::span<const CgSequence::Access> 
 
 void Solver::fill() {
   const CgCodelets& codelets = cg_codelets();
-  for (std::uint32_t rank = 0; rank < sequence_.ranks(); ++rank) {
+  for (std::uint32_t rank = 0; rank < sequence_.sums(); ++rank) {
     zero(handles_[sequence_.rr(rank, 0)]);
     zero(handles_[sequence_.pq(rank)]);
     zero(checks_[rank]);
@@ -157,7 +157,7 @@ void Solver::fill() {
                       W(handles_[sequence_.p(b)]), W(handles_[sequence_.x(b)]),
                       Reduce(handles_[sequence_.rr(rank, 0)])}});
   }
-  for (std::uint32_t rank = 0; rank < sequence_.ranks(); ++rank) zero(handles_[sequence_.pq(rank)]);
+  for (std::uint32_t rank = 0; rank < sequence_.sums(); ++rank) zero(handles_[sequence_.pq(rank)]);
   submit_look(0);
   rr_ = look(0);
   right_norm_ = std::sqrt(rr_);
@@ -177,7 +177,7 @@ void Solver::submit_iterations(std::uint64_t first, std::uint64_t count) {
 
 void Solver::submit_look(std::uint64_t iteration) {
   operands_.clear();
-  for (std::uint32_t rank = 0; rank < sequence_.ranks(); ++rank) {
+  for (std::uint32_t rank = 0; rank < sequence_.sums(); ++rank) {
     operands_.push_back(R(handles_[sequence_.rr(rank, iteration)]));
   }
   operands_.push_back(W(seen_of(iteration)));
@@ -216,7 +216,7 @@ CgCheck Solver::check() {
     runtime_.submit(
         {.codelet = &cg_codelets().compare,
          .operands = {R(right_[b]), R(handles_[sequence_.q(b)]), R(handles_[sequence_.x(b)]),
-                      Reduce(checks_[sequence_.rank_of(b)])},
+                      Reduce(checks_[sequence_.sums() == 1 ? 0 : sequence_.rank_of(b)])},
          .parameters = known(b)});
   }
   CheckSums all;

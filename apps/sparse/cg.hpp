@@ -44,6 +44,8 @@ struct CgRequest {
   std::uint64_t seed = 1;            // of the known solution
   bool check = false;
   bool names = false;  // of tasks: "spmv(3)"
+  // Of several ranks; those of all need that tasks may reduce anywhere (Options::reduction_tree).
+  graphs::CgSums sums = graphs::CgSums::of_all;
 
   static constexpr double kMargin =
       0.9;  // rounding keeps b - A x from going down all the way with r

@@ -20,9 +20,12 @@ struct BlockCyclic {
   std::uint32_t devices = 1;  // G
   std::uint32_t rows = 1;     // P
   std::uint32_t columns = 1;  // Q
+  // Gq, if it is another than the rule gives: a divisor of G. The paper's mapping of a product is 1.
+  std::uint32_t device_columns_given = 0;
 
   // Gq.
   constexpr std::uint32_t device_columns() const {
+    if (device_columns_given > 0) return device_columns_given;
     std::uint32_t largest = 1;
     for (std::uint32_t divisor = 2; divisor <= devices / divisor; ++divisor) {
       if (devices % divisor == 0) largest = divisor;

@@ -248,8 +248,10 @@ class Distribution {
   }
   // The second level: the number of the tile's device among so many `devices` of its rank, from 0. A rank deals its tiles
   // by BlockCyclic, as if they were a matrix of their own; a grid of P x Q gives what BlockCyclic{devices, P, Q} gives.
-  // The tiles of a function are dealt by their row and column in the whole matrix. Throws UsageError for 0 devices.
-  std::uint32_t device(std::uint64_t row, std::uint64_t column, std::uint32_t devices) const;
+  // The tiles of a function are dealt by their row and column in the whole matrix. `columns`: of the grid of devices; 0: by
+  // BlockCyclic's rule. Throws UsageError for 0 devices, and for columns that do not divide their number.
+  std::uint32_t device(std::uint64_t row, std::uint64_t column, std::uint32_t devices,
+                       std::uint32_t columns = 0) const;
   // For how many ranks it is; 0: nobody knows, for a function says.
   std::uint32_t ranks() const;
   // For people: "2D block-cyclic, 2 x 4".

@@ -67,6 +67,14 @@ struct Options {
       "auto";  // over which ranks work together: that of the launcher; openmpi, mpich, none
   // How a version goes to several ranks: auto, off, or a tree: chain, binary, 4-ary, binomial, delegated.
   std::string broadcast = "auto";
+  std::string broadcast_finding = "sequence";  // how such versions are found: sequence, bags
+  // How what tasks of several ranks reduce comes together: auto, a tree as above, or off: they reduce on the owner.
+  std::string reduction_tree = "auto";
+  // Where content of other ranks goes when it has come: ram, or the accelerator of the task that it is for: advised,
+  // owner, random.
+  std::string receive_placement = "ram";
+  // What a message between ranks costs, for the choice of trees: auto: measured; or latency and bandwidth: 20us,1GB/s.
+  std::string rank_link = "auto";
   double rank_timeout =
       10;  // seconds without a sign of life after which a rank is taken to be lost
 

@@ -15,8 +15,10 @@
 // The other calls, which all ranks make, too, and which are refused on all alike:
 //  - Parts of data are data with the owner of the whole, and sent one by one. A write of a part ends the other ranks' copies
 //    of the whole, and a write of the whole those of its parts; to divide data, and to take parts back, sends nothing.
-//  - Tasks that reduce into data run on the owner. A recursive task is divided on its rank, and what it submits is that
-//    rank's own, as all that is submitted inside a task.
+//  - Tasks that reduce into data run where their other operands send them, or on the owner if they have none. What those of a
+//    rank have reduced comes to the owner along a tree of ranks (Options::reduction_tree), before the next access that is
+//    no reduction; wait for a handle combines what this rank has.
+//  - A recursive task is divided on its rank, and what it submits is that rank's own, as all that is submitted inside a task.
 //  - acquire, read and write, and get of a Result, bring the content to all ranks; a writer writes the same on all.
 //  - wait for everything waits for what this rank runs, sends and receives; wait for a handle or a group, wait_for and ready
 //    for that alone: they say nothing of other ranks. A group counts this rank's tasks.

@@ -213,6 +213,10 @@ class Runtime {
   void unregister(Handle handle, WriteBack write_back = WriteBack::yes);
   // After the tasks submitted so far: the handle's content is lost; the next access must write.
   void invalidate(Handle handle);
+  // On several ranks, with the option broadcast_finding = bags: so many ranks beside the owner read the content that the
+  // tasks submitted so far leave; to be called before the tasks that read it. When as many of these sends have been
+  // submitted the bag closes, and further ones go alone (paper 004, section 4.3.1). 0: any number. It changes no result.
+  void announce_readers(Handle handle, std::uint32_t ranks);
   // The handle in the parts that `divide` lists, each a handle, for the `access` given; see partition.hpp. Nothing is
   // moved and nobody waits; also inside a task. No other thread may submit a task that names the handle meanwhile.
   // Throws UsageError for parts that overlap each other or go beyond the whole, and for parts that overlap an earlier
@@ -223,9 +227,9 @@ class Runtime {
   void unpartition(const Parts& parts);
   // From now on tasks may reduce into the handle, see Reduce: they run in any order and at once, each into a private
   // copy of its worker. The copies are combined into the handle's content, or into the neutral element,
-  // before the next access that is no reduction. The result must not depend on the order of such tasks. Throws
-  // UsageError: no codelet, it is given a second time, or the handle is in parts, or a part, or only to be read;
-  // CapacityError: two of the handle's size fit on no memory whose workers combine.
+  // before the next access that is no reduction; on several ranks see ranks.hpp. The result must not depend on the order
+  // of such tasks. Throws UsageError: no codelet, it is given a second time, or the handle is in parts, or a part, or only
+  // to be read; CapacityError: two of the handle's size fit on no memory whose workers combine.
   void set_reduction(Handle handle, const Reduction& reduction);
   // Combines the handle's private copies when the tasks submitted so far have ended, rather than before the next access.
   // Does not wait; nothing happens if there is nothing to combine.
@@ -234,7 +238,8 @@ class Runtime {
   void wont_use(Handle handle);
   // Advice for the policies "directed", "owner" and "load": tasks that write the handle are to run on this memory node,
   // if a worker there can; likewise its first readers, where the policy follows reads too. The advice counts for tasks
-  // that become ready from now on, until other advice, or none, is given. Any thread. Throws UsageError if there is no
+  // that become ready from now on, until other advice, or none, is given; and for what such tasks receive of other ranks
+  // (option receive_placement). Any thread. Throws UsageError if there is no
   // such node.
   void advise(Handle handle, std::optional<NodeId> node);
   // After the tasks submitted so far: brings a copy of the handle's content to the node if there is room. Throws
@@ -376,8 +381,9 @@ class Runtime {
 
   // --- what is going on -------------------------------------------------------------------
   // Whether a task with these operands, on the rank `rank` if that is given, concerns this rank: it would run here, or
-  // this rank would send or receive for it, end a copy, or note that there is content or that a part is written. An
-  // application may leave out tasks of which that is false; no other call. True without other ranks. Outside of tasks.
+  // this rank would send or receive for it, end a copy, or note that there is content, that a part is written, or which
+  // ranks reduce. An application may leave out tasks of which that is false; no other call. True without other ranks.
+  // Outside of tasks.
   bool concerns(const Operands& operands, std::optional<RankId> rank = {}) const;
   // This rank; 0 without other ranks.
   RankId this_rank() const;

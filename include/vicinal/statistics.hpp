@@ -62,6 +62,21 @@ struct Statistics {
   std::uint64_t broadcasts = 0;  // begun by this rank: versions that went to several ranks together
   std::uint64_t late_sends =
       0;  // of versions that had gone to others before: they missed the broadcast
+  std::uint64_t versions_to_several = 0;  // of this rank's data, that other ranks read, two or more
+  // Of these, those of which all readers had been submitted when the version was ready.
+  std::uint64_t versions_in_time = 0;
+  // Versions of which several readers had been submitted by then, and did not get it together.
+  std::uint64_t broadcasts_missed = 0;
+
+  // What tasks have reduced on other ranks, and is combined here: as submitted so far.
+  std::uint64_t partial_results = 0;
+  std::uint64_t partial_results_passed_on = 0;  // of these: for data of yet other ranks
+
+  Bytes placed_on_arrival;  // of what was received: sent on to an accelerator when it had come
+  // What this rank takes a message to another one to cost, when it chooses trees of broadcasts: measured, or what the option rank_link
+  // says; of simulated ranks the machine's. 0: there is one rank.
+  Time rank_latency;
+  BytesPerSecond rank_bandwidth;  // likewise
 
   // Tasks done that the application has submitted.
   std::uint64_t application_tasks_done() const {

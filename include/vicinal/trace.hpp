@@ -8,7 +8,7 @@
 //   runtime.stop_trace();
 //
 // The option `trace` records the whole life of a runtime; of several runtimes in a process the second one records into
-// run.2.vtrace, and so on; of several ranks each records into a file of its own, see file_of_rank. `vicinal report`, `explain` and `export` read the file.
+// run.2.vtrace, and so on; of several ranks each records into a file of its own, see file_of_rank; simulated ones share one. `vicinal report`, `explain` and `export` read it.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ std::string file_of_rank(const std::string& file, RankId rank);
 // A recording that has ended.
 struct TraceSummary {
   std::string file = {};          // its name; empty: nothing was recorded
-  Bytes written;                  // size of the file
+  Bytes written;                  // size of the file; 0: other simulated ranks still record into it
   std::uint64_t events_lost = 0;  // there was no memory for, see the option trace_memory
 };
 

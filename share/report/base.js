@@ -98,13 +98,13 @@ const kKindColours = [
   "#3b7fb6", "#e69f00", "#2a9d7c", "#cc79a7", "#6cbbe8", "#d1622b", "#c9b82d", "#7a6fd0", "#a8577e",
   "#8f9a3c", "#4fb0ae", "#8b9099"
 ];
-// Of copies by their cause: task, prefetch, eviction, write-behind, application, through RAM.
-const kCauseColours = ["#3b7fb6", "#6cbbe8", "#d1622b", "#e69f00", "#8b9099", "#cc79a7"];
+// Of copies by their cause: task, prefetch, eviction, write-behind, application, through RAM, arrival.
+const kCauseColours = ["#3b7fb6", "#6cbbe8", "#d1622b", "#e69f00", "#8b9099", "#cc79a7", "#2f9e6e"];
 // Of idle times by their cause; no codelet and no copy has one of these.
 const kIdleColours = ["#6e7781", "#b3261e", "#7b2d8b", "#1f4fd8", "#a9b1ba", "#c9ced4"];
 const kCauses = [
   "for a task that waits", "prefetch", "eviction", "write-behind", "application",
-  "on the way through RAM"
+  "on the way through RAM", "on arrival from another rank"
 ];
 // Of two recordings.
 const kRunColours = ["#3b7fb6", "#e07b00"];

@@ -208,7 +208,8 @@ function memoryCharts(runs) {
         1;
     return {
       title: `Memory of ${names.length > 4 ? plural(names.length, "node") : names.join(", ")}`,
-      note: limits[0] === null ? "no limit" : `limit ${bytesText(limits[0])}`,
+      note: (limits[0] === null ? "no limit" : `limit ${bytesText(limits[0])}`) +
+          (runs.some((run) => run.head.rank_rows.length > 0) ? ", of the fullest" : ""),
       summary: `Peak ${bytesText(peak)}.`,
       series,
       data: () => data,
@@ -282,27 +283,28 @@ function linkRatesIn(run, view) {
 
 function linkCharts(runs, view) {
   const shown = [];
-  return runs.filter((run) => run.links.length > 0).map((run, r) => {
-    const bin = run.length(run.end) / kOverviewBins;
-    const rates =
-        run.links.map((_, l) => Array.from(run.series[`link${l}`], (bytes) => bytes / bin * 1e9));
-    const seen = () => {
-      const fine = run.copies && run.data && view.length < run.length(run.end) / 6;
-      const data = fine ? linkRatesIn(run, view) : meansIn(run, view, rates);
-      shown[r] = highestOf(data.slice(1));
-      return data;
-    };
-    return {
-      title: runs.length > 1 ? `Links of ${run.name}` : "Links",
-      note: "bytes per second, means",
-      data: seen,
-      detail: seen,
-      highest: () => Math.max(...shown) * 1.08 || 1,
-      format: rateText,
-      series: run.links.map(
-          (_, l) => ({label: run.linkName(l), colour: kKindColours[l % kKindColours.length]}))
-    };
-  });
+  return runs.filter((run) => run.links.length > 0 && run.head.rank_rows.length === 0)
+      .map((run, r) => {
+        const bin = run.length(run.end) / kOverviewBins;
+        const rates = run.links.map(
+            (_, l) => Array.from(run.series[`link${l}`], (bytes) => bytes / bin * 1e9));
+        const seen = () => {
+          const fine = run.copies && run.data && view.length < run.length(run.end) / 6;
+          const data = fine ? linkRatesIn(run, view) : meansIn(run, view, rates);
+          shown[r] = highestOf(data.slice(1));
+          return data;
+        };
+        return {
+          title: runs.length > 1 ? `Links of ${run.name}` : "Links",
+          note: "bytes per second, means",
+          data: seen,
+          detail: seen,
+          highest: () => Math.max(...shown) * 1.08 || 1,
+          format: rateText,
+          series: run.links.map(
+              (_, l) => ({label: run.linkName(l), colour: kKindColours[l % kKindColours.length]}))
+        };
+      });
 }
 
 // Workers that stand still, stacked by cause: the sums are drawn from the highest, each paints over the one before.

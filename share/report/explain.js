@@ -233,7 +233,8 @@ function explainCopy(run, copy) {
     "It was prefetched, before a task waited for it.",
     `It was evicted from ${run.nodeName(from)}, and its content was nowhere else.`,
     `It was written back from ${run.nodeName(from)} before it had to leave.`,
-    "The application asked for it.", "It was on its way through RAM."
+    "The application asked for it.", "It was on its way through RAM.",
+    "It had just come from another rank."
   ];
   sentences.push(
       [reasons[flags & 7] +

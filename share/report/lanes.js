@@ -1,4 +1,5 @@
-// The rows of the Gantt chart: one for each worker and for each link. Before all tasks have been read a row has its
+// The rows of the Gantt chart: one for each worker and for each link; of many ranks one for each rank, or for several, which
+// has its overview alone. Before all tasks have been read a row has its
 // overview alone; then also its items, in the order of their beginning.
 
 const kOverviewBins = 2048;
@@ -11,6 +12,11 @@ function lanesOf(run) {
       shares.push(run.overview[`${letter}${index}.${k}`] ?? null);
     lanes.push({kind, index, label, shares, colours, items: null, rows: 1});
   };
+  const rankRows = run.head.rank_rows;
+  if (rankRows.length > 0) {
+    rankRows.forEach((name, i) => add("rank", i, name, "r", kKindColours));
+    return lanes;
+  }
   run.workers.forEach((worker, i) => add("worker", i, worker.name, "w", kKindColours));
   run.links.forEach((_, i) => add("link", i, run.linkName(i), "l", kCauseColours));
   return lanes;

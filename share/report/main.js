@@ -9,6 +9,8 @@ function byRun(runs, part) {
   return runs.map((run) => (runs.length > 1 ? [make("h3", {}, run.name), part(run)] : part(run)));
 }
 
+const ofRanks = (runs) => runs.some((run) => run.head.rank_rows.length > 0);
+
 function wholeTime(runs) {
   const from = Math.min(...runs.map((run) => -run.offset));
   return [from, Math.max(...runs.map((run) => run.ns(run.end)))];
@@ -69,8 +71,12 @@ function makeTimeline(runs) {
       "aside", {id: "explanation", class: "explanation", "aria-label": "Explanation", tabindex: 0},
       make("p", {class: "muted"}, kKeyHelp));
   const element = section(
-      "timeline", "Timeline", null, toolbar, kindLegend(runs), idleLegend(runs),
-      make("div", {class: "timeline"}, charts, panel));
+      "timeline", "Timeline",
+      ofRanks(runs) ?
+          "A row for each rank, or for several: how much of the time of their workers went to which tasks. " +
+              "Single tasks, links and messages have none; search explains them." :
+          null,
+      toolbar, kindLegend(runs), idleLegend(runs), make("div", {class: "timeline"}, charts, panel));
   page.gantts = runs.map((run) => {
     const figure = make(
         "figure", {class: "gantt-figure"},
@@ -125,7 +131,8 @@ async function showRuns() {
   main.append(
       section(
           "idle", "Why workers were idle",
-          "Each worker's time is in a task or idle for one cause; a head sorts.",
+          `Each worker's time is in a task or idle for one cause; a head sorts.${
+              ofRanks(runs) ? " Of many ranks the mean worker of each." : ""}`,
           byRun(runs, idleTable)),
       section(
           "path", "Critical path",

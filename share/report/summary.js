@@ -87,12 +87,14 @@ function machineText(run) {
   const kinds = new Map();
   for (const worker of run.workers) kinds.set(worker.kind, (kinds.get(worker.kind) ?? 0) + 1);
   const workers = [...kinds].map(([kind, many]) => `${many} ${kind}`).join(", ");
-  const nodes = run.nodes
+  const kMostNamed = 12;
+  const more = run.nodes.length - kMostNamed;
+  const nodes = run.nodes.slice(0, kMostNamed)
                     .map(
                         (node) => `${node.name}${node.device ? ` (${node.device})` : ""}${
                             node.limit === null ? "" : ` ${bytesText(node.limit)}`}`)
                     .join(", ");
-  return `workers: ${workers}; memory: ${nodes}`;
+  return `workers: ${workers}; memory: ${nodes}${more > 0 ? ` and ${count(more)} more` : ""}`;
 }
 
 const kByteFacts = /(^|[_.])(bytes|memory|ram|bytes_in|bytes_out)$/;

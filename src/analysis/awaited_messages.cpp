@@ -51,14 +51,40 @@ std::uint32_t AwaitedMessages::last_for(std::uint32_t task, std::int64_t from,
   return last;
 }
 
-std::uint32_t AwaitedMessages::maker_of(std::uint32_t message) const {
-  const MessageOfRun& of = run_.messages[message];
-  const auto found = writers_.find(of.sent);
-  if (found == writers_.end() || of.departs == kUnknown) return kNobody;
+// What is passed on in pieces leaves before all of it has come.
+std::uint32_t AwaitedMessages::before(const MessageOfRun& message) const {
+  const auto found = arrived_.find(message.sent);
+  if (found == arrived_.end()) return kNobody;
+  std::uint32_t last = kNobody;
+  for (const std::uint32_t m : found->second) {
+    const std::int64_t departs = run_.messages[m].departs;
+    if (departs == kUnknown || departs >= message.departs) continue;
+    if (last == kNobody || departs > run_.messages[last].departs) last = m;
+  }
+  return last;
+}
+
+std::uint32_t AwaitedMessages::local_maker_of(const MessageOfRun& message) const {
+  const auto found = writers_.find(message.sent);
+  if (found == writers_.end()) return kNobody;
   const Numbers& tasks = found->second;
   const auto behind = std::ranges::upper_bound(
-      tasks, of.departs, {}, [&](std::uint32_t t) { return run_.tasks[t].ended; });
+      tasks, message.departs, {}, [&](std::uint32_t t) { return run_.tasks[t].ended; });
   return behind == tasks.begin() ? kNobody : *(behind - 1);
+}
+
+// From rank to rank the messages leave earlier and earlier.
+std::uint32_t AwaitedMessages::maker_of(std::uint32_t message) const {
+  while (message != kNobody) {
+    const MessageOfRun& of = run_.messages[message];
+    if (of.departs == kUnknown) return kNobody;
+    const std::uint32_t maker = local_maker_of(of);
+    message = before(of);
+    if (maker == kNobody) continue;
+    if (message == kNobody || run_.tasks[maker].ended >= run_.messages[message].departs)
+      return maker;
+  }
+  return kNobody;
 }
 
 }  // namespace vicinal::analysis

@@ -212,13 +212,22 @@ class Builder {
                                     data_[accesses[1].datum].part_of == accesses[0].datum);
   }
 
-  // The runtime's task behind those that reduce into a datum: it has the datum alone, and the codelet that combines.
+  // The runtime's task behind those that reduce into a datum: it has the datum alone, and the codelet that combines. Of
+  // several ranks each has one.
   bool combines(const TaskOfRun& task) {
     const auto accesses = run_.accesses_of(task);
-    if (accesses.size() != 1 || !open_.contains(accesses[0].datum)) return false;
-    const CodeletOfRun& combine = run_.reductions[reduction_of_.at(accesses[0].datum)].combine;
+    if (accesses.size() != 1) return false;
+    const std::uint32_t datum = accesses[0].datum;
+    const std::uint32_t rank = run_.rank_of_worker(task.worker);
+    const auto combined = combined_.find(datum);
+    const bool is_of_another_rank =
+        combined != combined_.end() &&
+        std::ranges::find(combined->second, rank) == combined->second.end();
+    if (!open_.contains(datum) && !is_of_another_rank) return false;
+    const CodeletOfRun& combine = run_.reductions[reduction_of_.at(datum)].combine;
     if (task.name != combine.name) return false;
-    open_.erase(accesses[0].datum);
+    open_.erase(datum);
+    combined_[datum].push_back(rank);
     return true;
   }
 
@@ -298,6 +307,7 @@ class Builder {
 
   // What tasks read and none has written, the application has: its content is there from the start.
   void note_access(std::uint32_t task, const AccessOfTask& access) {
+    combined_.erase(access.datum);
     if (access.mode == AccessMode::reduction) {
       if (!reduction_of_.contains(access.datum)) {
         refuse(
@@ -571,6 +581,8 @@ class Builder {
   std::unordered_map<std::uint32_t, std::uint32_t> reduction_of_;  // by datum
   std::unordered_set<std::uint32_t>
       open_;  // data that tasks have reduced into, and that nobody has accessed since
+  // By datum that nobody has accessed since a combination: the ranks that have combined.
+  std::unordered_map<std::uint32_t, std::vector<std::uint32_t>> combined_;
   std::unordered_set<std::uint32_t> own_combinations_;
   std::map<std::uint32_t, std::vector<std::uint32_t>> inside_;  // by the task that was divided
   std::unordered_set<std::uint32_t> is_inside_;

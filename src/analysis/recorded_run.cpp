@@ -11,8 +11,8 @@
 namespace vicinal::analysis {
 
 std::string_view to_string(Cause cause) {
-  constexpr std::string_view words[] = {"task",         "prefetch",    "eviction",
-                                        "write-behind", "application", "through RAM"};
+  constexpr std::string_view words[] = {"task",        "prefetch",    "eviction", "write-behind",
+                                        "application", "through RAM", "arrival"};
   return words[static_cast<std::size_t>(cause)];
 }
 

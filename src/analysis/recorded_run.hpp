@@ -47,6 +47,7 @@ enum class Cause : std::uint8_t {
   write_behind,
   application,
   through_ram,
+  arrival,
 };
 std::string_view to_string(Cause cause);      // "prefetch"
 std::string_view to_string(Outcome outcome);  // "done"

@@ -150,7 +150,26 @@ constexpr OptionEntry kTable[] = {
      "How data go to several ranks that read the same version: auto: along the tree that takes "
      "least time for their size and the number of ranks; off: to one after the other; along one "
      "tree: chain, binary, binomial, delegated (the first rank does it), or 4-ary, with any "
-     "number."},
+     "number. To compare with, behind it: priorities=sends or no, where priorities count (in the "
+     "places of the tree and among sends if nothing is said); readers=last: content is read when "
+     "it has been sent on: binary:priorities=no:readers=last."},
+    {"broadcast_finding", &Options::broadcast_finding,
+     "How the versions that go to several ranks together are found: sequence: all readers that are "
+     "submitted when the rank comes to send the version, and those that come later, together "
+     "again; bags: those submitted before the version was ready, others alone."},
+    {"reduction_tree", &Options::reduction_tree,
+     "How what tasks of several ranks reduce into the same data comes together at their owner, the "
+     "same on all ranks: auto: along a binomial tree; flat: from one rank after the other; along "
+     "another tree: chain, binary, binomial, delegated, or 4-ary, with any number; off: tasks "
+     "reduce on the owner alone."},
+    {"receive_placement", &Options::receive_placement,
+     "Where content of other ranks goes when it has come to RAM: ram: it stays; advised: on to the "
+     "accelerator that is advised for what the receiving task writes, else to the one that wrote "
+     "it last; owner: to the latter; random: to any. It stays, too, where the accelerator has no "
+     "room."},
+    {"rank_link", &Options::rank_link,
+     "What a message between ranks costs, by which trees of broadcasts are chosen: auto: what is "
+     "measured while the program runs; or latency and bandwidth, such as 20us,1GB/s."},
     {"rank_timeout", &Options::rank_timeout,
      "Seconds after which a rank that gives no sign of life is taken to be lost, which ends the "
      "run "

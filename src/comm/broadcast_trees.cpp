@@ -52,7 +52,7 @@ std::vector<Branch> halves(std::size_t recipients) {
 
 }  // namespace
 
-std::optional<Tree> tree_of_option(std::string_view text) {
+std::optional<Tree> tree_of_option(std::string_view text, std::string_view option) {
   if (text == "auto") return std::nullopt;
   for (const auto& [name, shape] : kNames) {
     if (name == text) return Tree{.shape = shape};
@@ -64,7 +64,7 @@ std::optional<Tree> tree_of_option(std::string_view text) {
     if (error == std::errc() && at == end && arity >= 1 && arity <= kMostArity)
       return Tree{.shape = TreeShape::k_ary, .arity = static_cast<std::uint16_t>(arity)};
   }
-  throw UsageError("option broadcast: \"" + std::string(text) +
+  throw UsageError("option " + std::string(option) + ": \"" + std::string(text) +
                    "\" is none of auto, off, flat, chain, binary, binomial, delegated and 4-ary "
                    "(any number from 1 to 1024)");
 }

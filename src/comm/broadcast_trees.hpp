@@ -28,8 +28,9 @@ struct Tree {
   friend bool operator==(const Tree&, const Tree&) = default;
 };
 
-// Of the option `broadcast`: none: choose; off is flat. Throws UsageError: it is none of the choices.
-std::optional<Tree> tree_of_option(std::string_view text);
+// Of the option `broadcast`, or of another with its choices: none: choose; off is flat. Throws UsageError: it is none of the
+// choices.
+std::optional<Tree> tree_of_option(std::string_view text, std::string_view option = "broadcast");
 
 // Whom a rank with a list of recipients serves: the recipient at `head` of the list, with `count` recipients of its own, which
 // lie behind it in the list. In the order of sending.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "comm/reduction_trees.hpp"
+
 namespace vicinal::comm {
 namespace {
 
@@ -200,7 +202,8 @@ std::string CallComparison::describe(std::uint64_t number, const NameOf& name_of
     case Call::Kind::unpartitions:
       return "takes back the partition of which " + datum().first + " is a part";
     case Call::Kind::reduces:
-      return "sets a reduction for " + datum().first;
+      return "sets a reduction for " + datum().first + " (option reduction_tree " +
+             name_of_reduction_tree(call.what) + ")";
     case Call::Kind::combines:
       return "combines what tasks have reduced into " + datum().first;
     case Call::Kind::ends:

@@ -39,7 +39,7 @@ struct Call {
   std::uint32_t rank =
       kNoRank;  // it runs there, as the application says; the owner of what is registered
   std::uint64_t what =
-      0;  // submits: the hash of the codelet's name; registers: bytes; partitions: how many parts
+      0;  // submits: the hash of the codelet's name; registers: bytes; partitions: how many parts; reduces: the tree
   std::uint32_t operands_end = 0;  // in CallBatch::operands
   std::uint64_t submissions = 0;   // before it
   static constexpr std::uint32_t kNoRank = ~std::uint32_t{0};
@@ -71,7 +71,10 @@ class CallRecorder {
     of_datum(Call::Kind::partitions, whole, writable ? AccessMode::RW : AccessMode::R, parts);
   }
   void unpartitions(DatumId part) { of_datum(Call::Kind::unpartitions, part, AccessMode::RW); }
-  void reduces(DatumId datum) { of_datum(Call::Kind::reduces, datum, AccessMode::reduction); }
+  // `tree`: a number of how partial results of ranks come together.
+  void reduces(DatumId datum, std::uint64_t tree) {
+    of_datum(Call::Kind::reduces, datum, AccessMode::reduction, tree);
+  }
   void combines(DatumId datum) { of_datum(Call::Kind::combines, datum, AccessMode::RW); }
   void ends() { add(Call::Kind::ends, Call::kNoRank, 0); }
 

@@ -4,6 +4,7 @@ namespace vicinal::comm {
 
 DatumId ConcernedRanks::add(RankId owner, Bytes bytes) {
   copies_.emplace_back();
+  contributors_.emplace_back();
   return owners_.add(owner, bytes, true);
 }
 
@@ -13,10 +14,26 @@ void ConcernedRanks::note(RankId rank) {
   ranks_.push_back(rank);
 }
 
+void ConcernedRanks::note_all() {
+  for (std::uint32_t rank = 0; rank < is_in_.size(); ++rank) note({rank});
+}
+
 std::span<const RankId> ConcernedRanks::run(std::span<const Use> uses, RankId on) {
   for (const RankId rank : ranks_) is_in_[rank.value] = false;
   ranks_.clear();
   note(on);
+  for (const Use& use : uses) {
+    RankSet& contributors = contributors_[use.datum.value];
+    if (use.mode != AccessMode::reduction) {
+      if (contributors.empty()) continue;
+      note_all();
+      contributors.clear();
+    } else if (!contributors.has(on)) {
+      note_all();
+      contributors.add(on);
+      copies_[use.datum.value].clear();
+    }
+  }
   for (const Use& use : uses) {
     RankSet& copies = copies_[use.datum.value];
     const RankId owner = owners_.owner(use.datum);

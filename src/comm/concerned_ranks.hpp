@@ -1,5 +1,6 @@
 // Which ranks a task concerns, for whoever makes the calls of all ranks: the sequence is unrolled once, and each rank is given
-// what Ownership::concerns would say it needs. Data have content from the start and are in no parts.
+// what Ownership::concerns would say it needs. Data have content from the start and are in no parts. All ranks need to know
+// who contributes to a reduction, and when it ends.
 #pragma once
 
 #include <cstdint>
@@ -29,11 +30,13 @@ class ConcernedRanks {
 
  private:
   void note(RankId rank);
+  void note_all();
 
   Ownership owners_;
-  std::vector<RankSet> copies_;  // by datum: ranks beside the owner that have the version
-  std::vector<bool> is_in_;      // the result, by rank
-  std::vector<RankId> ranks_;    // the result
+  std::vector<RankSet> copies_;        // by datum: ranks beside the owner that have the version
+  std::vector<RankSet> contributors_;  // by datum, since the last access of another kind
+  std::vector<bool> is_in_;            // the result, by rank
+  std::vector<RankId> ranks_;          // the result
 };
 
 }  // namespace vicinal::comm

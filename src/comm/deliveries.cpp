@@ -9,7 +9,12 @@ namespace vicinal::comm {
 
 Deliveries::Deliveries(RankId here, std::uint32_t ranks, const DeliveryRules& rules,
                        DeliveryActions& actions, Voice voice)
-    : here_(here), rules_(rules), actions_(actions), voice_(std::move(voice)), peers_(ranks) {}
+    : here_(here),
+      rules_(rules),
+      actions_(actions),
+      voice_(std::move(voice)),
+      link_(rules.link, ranks, rules.learns_link),
+      peers_(ranks) {}
 
 PayloadId Deliveries::add_payload(const Payload& payload) {
   payloads_.try_emplace(next_payload_, payload);
@@ -156,7 +161,8 @@ void Deliveries::begin(Receiving& receiving, const Offer& offered) {
   receiving.segments_left = source.segments();
   MessageBytes credit = to_bytes({.kind = MessageKind::credit,
                                   .datum = transfer.what.datum.value,
-                                  .version = transfer.what.version},
+                                  .version = transfer.what.version,
+                                  .number = link_.bandwidth()},
                                  TreeHeader{.root = root.value}, {},
                                  (receiving.segments_left - 1) * sizeof(std::uint16_t));
   std::byte* at = credit.data() + sizeof(MessageHeader) + sizeof(TreeHeader);
@@ -165,8 +171,10 @@ void Deliveries::begin(Receiving& receiving, const Offer& offered) {
     const Channel channel = free_channels_.back();
     free_channels_.pop_back();
     receiving.channels.push_back(channel);
-    actions_.receive(add_payload({.id = transfer.id.value, .segment = segment}), transfer.id,
-                     offer.parent, channel, source.piece(segment));
+    const Piece piece = source.piece(segment);
+    actions_.receive(
+        add_payload({.id = transfer.id.value, .segment = segment, .bytes = piece.bytes}),
+        transfer.id, offer.parent, channel, piece);
     if (segment == 0) {
       std::memcpy(credit.data() + offsetof(MessageHeader, channel), &channel.value,
                   sizeof channel.value);
@@ -174,6 +182,10 @@ void Deliveries::begin(Receiving& receiving, const Offer& offered) {
     }
     std::memcpy(at, &channel.value, sizeof channel.value);
     at += sizeof channel.value;
+  }
+  if (link_.learns()) {
+    const Time now = actions_.clock();
+    for (std::size_t s = 0; s < receiving.segments_left; ++s) link_.awaits(offer.parent, now);
   }
   voice_.post(offer.parent, credit);
   if (offer.parent != root) {
@@ -194,6 +206,9 @@ void Deliveries::begin(Receiving& receiving, const Offer& offered) {
 
 void Deliveries::came(const Payload& payload) {
   Receiving& receiving = receivings_.at(payload.id);
+  if (link_.learns()) {
+    link_.came(receiving.parent, {payload.bytes}, actions_.clock());
+  }
   free_channels_.push_back(receiving.channels[payload.segment]);
   --receiving.segments_left;
   const auto forwarded = sources_.find(payload.id);
@@ -212,7 +227,7 @@ void Deliveries::came(const Payload& payload) {
     --receives_;
     receiving.has_come = true;
     if (receiving.is_forwarded && forwarded->second.open_edges > 0) {
-      actions_.share({payload.id});
+      if (rules_.readers_first) actions_.share({payload.id});
     } else {
       end_receive(payload.id);
     }

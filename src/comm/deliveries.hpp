@@ -39,6 +39,7 @@
 #include <vector>
 
 #include "comm/broadcast_trees.hpp"
+#include "comm/measured_link.hpp"
 #include "comm/messages.hpp"
 #include "comm/ownership.hpp"
 #include "comm/transport.hpp"
@@ -98,6 +99,7 @@ class DeliveryActions {
   virtual void ended(const Hop& hop) = 0;
   virtual void share(TransferId id) = 0;  // all has come: it may be read, and is sent on
   virtual void end(TransferId id) = 0;    // the transfer is done
+  virtual Time clock() = 0;               // that of recordings
 };
 
 struct DeliveryRules {
@@ -107,8 +109,15 @@ struct DeliveryRules {
   std::size_t most_receives = 256;  // content on its way here
   std::uint64_t most_small =
       65536;  // bytes of small content on their way to one rank, or not consumed there
-  std::optional<Tree> tree = {};  // of all broadcasts; none: by their sizes and `link`
+  std::optional<Tree> tree = {};  // of all broadcasts; none: by their sizes and the link
   LinkCost link = {};
+  // To compare with, see broadcast_option.hpp. False: priorities count for nothing here.
+  bool by_priority = true;
+  // False: recipients take their places in a tree as they were submitted.
+  bool places_by_priority = true;
+  // False: a rank that sends content on reads the content when it has sent it on, no sooner.
+  bool readers_first = true;
+  bool learns_link = false;  // `link` is a guess, until something is known
   Time patience{2'000'000};  // of who is to send content on, and has no room for it
 };
 
@@ -157,6 +166,8 @@ class Deliveries {
   // A transfer that needs something of the rank that it has not said.
   bool needs(RankId rank) const;
   const DeliveryCounts& counts() const { return counts_; }
+  MeasuredLink& link() { return link_; }
+  const MeasuredLink& link() const { return link_; }
   // Who waits for what, a line each, given to `tell` with its datum and the number of the transfer.
   using Tell = std::function<void(DatumId, std::uint32_t version, const std::string& what)>;
   void describe(const Tell& tell) const;
@@ -223,6 +234,7 @@ class Deliveries {
     std::uint64_t id = 0;  // of the source, or of the receive
     std::size_t edge = 0;
     std::size_t segment = 0;
+    std::uint64_t bytes = 0;
   };
   struct Peer {
     std::uint64_t unconsumed =
@@ -268,6 +280,7 @@ class Deliveries {
   const DeliveryRules rules_;
   DeliveryActions& actions_;
   const Voice voice_;
+  MeasuredLink link_;
   bool is_over_ = false;
   std::vector<Peer> peers_;
   DeliveryCounts counts_;

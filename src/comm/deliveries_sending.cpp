@@ -44,7 +44,8 @@ void Deliveries::send(std::span<const ReadyTransfer> group, TransferId content) 
   source.members.assign(group.begin(), group.end());
   std::vector<Recipient> large;
   for (const ReadyTransfer& transfer : group) {
-    const Recipient to{transfer.what.to.value, transfer.what.version, transfer.priority};
+    const Recipient to{transfer.what.to.value, transfer.what.version,
+                       rules_.by_priority ? transfer.priority : 0};
     Peer& peer = peers_[to.rank];
     if (source.bytes.value <= kMostContentInMessage &&
         peer.unconsumed + source.bytes.value <= rules_.most_small) {
@@ -64,8 +65,8 @@ void Deliveries::send(std::span<const ReadyTransfer> group, TransferId content) 
                 recipients.begin() + static_cast<std::ptrdiff_t>(turn % recipients.size()),
                 recipients.end());
     source.route = rules_.tree
-                       ? route_along(*rules_.tree, recipients.size(), source.bytes, rules_.link)
-                       : choose_route(recipients.size(), source.bytes, rules_.link);
+                       ? route_along(*rules_.tree, recipients.size(), source.bytes, link_.cost())
+                       : choose_route(recipients.size(), source.bytes, link_.cost());
     const std::uint64_t column = std::max<std::uint64_t>(first.column_bytes, 1);
     source.route.segment = (source.route.segment + column - 1) / column * column;
   };
@@ -89,9 +90,11 @@ std::vector<Recipient> Deliveries::take_placed(const Source& source, const Tree&
   recipients = recipients.subspan(chunk.size());
   std::vector<int> priorities;
   priorities.reserve(chunk.size());
-  for (const Recipient& one : chunk) priorities.push_back(one.priority);
+  for (const Recipient& one : chunk) {
+    priorities.push_back(rules_.places_by_priority ? one.priority : 0);
+  }
   const std::vector<Time> at = arrivals({.tree = tree, .segment = source.route.segment},
-                                        chunk.size(), source.bytes, rules_.link);
+                                        chunk.size(), source.bytes, link_.cost());
   std::vector<Recipient> placed;
   placed.reserve(chunk.size());
   for (const std::size_t number : places_by_priority(at, priorities)) {
@@ -194,6 +197,7 @@ bool Deliveries::credit(RankId from, const ParsedMessage& message) {
     std::memcpy(&channel.value, parsed.rest.data() + at, sizeof channel.value);
     edge.channels.push_back(channel);
   }
+  link_.told_bandwidth(from, message.header.number);
   if (source.root == here_) accept(key);
   if (source.place == Source::Place::in_ram) {
     take_turns(source, number);

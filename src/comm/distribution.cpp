@@ -122,9 +122,13 @@ Distribution Distribution::automatic(std::uint32_t ranks, Triangle triangle) {
   return generalized;
 }
 
-std::uint32_t Distribution::device(std::uint64_t row, std::uint64_t column,
-                                   std::uint32_t devices) const {
+std::uint32_t Distribution::device(std::uint64_t row, std::uint64_t column, std::uint32_t devices,
+                                   std::uint32_t columns) const {
   if (devices == 0) throw UsageError("tiles of a rank for 0 devices: give at least one");
+  if (columns != 0 && devices % columns != 0) {
+    throw UsageError(number(columns) + " columns of devices, and there are " + number(devices) +
+                     ": give a divisor of their number, or 0");
+  }
   const PlaceInRank place = std::visit(
       [&](const auto& rule) {
         if constexpr (is_function<decltype(rule)>) {
@@ -134,7 +138,8 @@ std::uint32_t Distribution::device(std::uint64_t row, std::uint64_t column,
         }
       },
       rule_);
-  return BlockCyclic{.devices = devices}.device(place.row, place.column);
+  return BlockCyclic{.devices = devices, .device_columns_given = columns}.device(place.row,
+                                                                                 place.column);
 }
 
 std::uint32_t Distribution::ranks() const {

@@ -142,6 +142,7 @@ void Exchange::message_arrived(RankId from, std::span<const std::byte> bytes) {
     case MessageKind::report:
       return take_report(from, message);
     case MessageKind::asks_time:
+      deliveries_.link().told_round_trip(from, Time{static_cast<std::int64_t>(header.number)});
       return post(from, to_bytes({.kind = MessageKind::tells_time,
                                   .value = header.value,
                                   .number = static_cast<std::uint64_t>(actions_.clock().ns)}));
@@ -268,13 +269,16 @@ void Exchange::tell_finished() {
 
 void Exchange::ask_time() {
   post({0}, to_bytes({.kind = MessageKind::asks_time,
-                      .value = static_cast<std::uint64_t>(actions_.clock().ns)}));
+                      .value = static_cast<std::uint64_t>(actions_.clock().ns),
+                      .number = static_cast<std::uint64_t>(deliveries_.link().round_trip().ns)}));
 }
 
 void Exchange::take_time(const MessageHeader& header) {
   const auto time = [](std::uint64_t ns) { return Time{static_cast<std::int64_t>(ns)}; };
+  const Time now = actions_.clock();
+  deliveries_.link().answered(now - time(header.value));
   const ClockRounds::Answered answered =
-      clocks_.answered(time(header.value), time(header.number), actions_.clock());
+      clocks_.answered(time(header.value), time(header.number), now);
   if (answered.comparison) actions_.clock_compared(*answered.comparison);
   if (is_over_) return;
   if (answered.asks_again) return ask_time();

@@ -32,9 +32,7 @@ class ExchangeActions : public DeliveryActions {
   virtual std::string
   status() = 0;  // what this rank does, in half a sentence: "it had run 3 tasks"
   virtual std::string report() = 0;  // what waits for what within this rank, in lines
-  virtual void tell_stall(const std::string& text) = 0;  // on rank 0: of all ranks
-  // Of the clock of recordings.
-  virtual Time clock() = 0;
+  virtual void tell_stall(const std::string& text) = 0;                // on rank 0: of all ranks
   virtual void clock_compared(const ClockComparison& comparison) = 0;  // on all but rank 0
 };
 

@@ -48,8 +48,9 @@ struct MessageHeader {
   std::uint32_t version = 0;  // the number of the transfer to the rank that is told, or tells
   std::uint64_t value =
       0;  // announced, content: bytes; consumed: bytes; sequence: 1: no call behind them is to be compared; asks_time: when
-  std::uint64_t number =
-      0;  // sequence: calls before them; diverged: calls before it; report: pieces behind this one; tells_time: the time
+  // sequence: calls before them; diverged: calls before it; report: pieces behind this one; tells_time: the time; asks_time: the shortest
+  // round trip to the receiver; credit: bytes per second of what came to the sender. 0: not known
+  std::uint64_t number = 0;
 };
 static_assert(std::is_trivially_copyable_v<MessageHeader>);
 

@@ -9,7 +9,7 @@ DatumId Ownership::add(RankId owner, Bytes bytes, bool written) {
   const auto [size, is_new] =
       size_numbers_.try_emplace(bytes.value, static_cast<std::uint32_t>(sizes_.size()));
   if (is_new) sizes_.push_back(bytes);
-  data_.push_back({.owner = owner.value & 0x7ffffffU,
+  data_.push_back({.owner = owner.value & 0x1ffffffU,
                    .is_written = written ? 1U : 0U,
                    .size = size->second,
                    .there = {}});
@@ -22,10 +22,16 @@ bool Ownership::has(DatumId datum) const {
 
 RankId Ownership::place(std::span<const Use> uses) const {
   bool any_writes = false;
+  bool any_reads = false;
   RankId first{};
   bool is_unanimous = true;
-  const auto is_candidate = [&](const Use& use) { return writes(use.mode) == any_writes; };
-  for (const Use& use : uses) any_writes |= writes(use.mode);
+  const auto is_candidate = [&](const Use& use) {
+    return any_writes ? writes(use.mode) : reads(use.mode) == any_reads;
+  };
+  for (const Use& use : uses) {
+    any_writes |= writes(use.mode);
+    any_reads |= reads(use.mode);
+  }
   bool any = false;
   for (const Use& use : uses) {
     if (!is_candidate(use)) continue;
@@ -72,6 +78,7 @@ void Ownership::read(DatumId id, RankId on) {
   note_copy(id, datum, on);
   before_.push_back(numbered(id, {datum.owner}, on));
   before_.back().is_first = datum.has_left == 0;
+  if (owns) before_.back().reader = datum.there.size() - datum.is_from_there;
   datum.has_left = 1;
 }
 
@@ -79,6 +86,7 @@ void Ownership::write(DatumId id, RankId on) {
   Datum& datum = data_[id.value];
   datum.is_written = 1;
   datum.has_left = 0;
+  datum.is_from_there = on.value == datum.owner ? 0U : 1U;
   const bool owns = datum.owner == here_.value;
   const bool was_here = !owns && !datum.there.empty();
   datum.there.clear();
@@ -107,6 +115,8 @@ Ownership::Effects Ownership::run(std::span<const Use> uses, RankId on) {
   }
   for (const Use& use : uses) {
     if (writes(use.mode)) write(use.datum, on);
+    if (use.mode == AccessMode::reduction) [[unlikely]]
+      reduce(use.datum, on);
   }
   return {before_, after_, stale_};
 }
@@ -126,6 +136,7 @@ Ownership::Effects Ownership::run_everywhere(DatumId id, AccessMode mode) {
   if (writes(mode)) {
     datum.is_written = 1;
     datum.has_left = 0;
+    datum.is_from_there = 0;
     if (datum.has_family != 0) outdate_relatives(id);
     each_reader([&](RankId rank) {
       if (!datum.there.has(rank)) note_copy(id, datum, rank);
@@ -139,6 +150,8 @@ bool Ownership::concerns(std::span<const Use> uses, RankId on) const {
   return std::ranges::any_of(uses, [this, on](const Use& use) {
     const Datum& datum = data_[use.datum.value];
     const bool owns = datum.owner == here_.value;
+    if (use.mode == AccessMode::reduction) return !contributes(use.datum, on);
+    if (datum.is_reduced != 0) return true;
     if (reads(use.mode) && owns && !datum.there.has(on)) return true;
     return writes(use.mode) &&
            (owns || !datum.there.empty() || datum.is_written == 0 || datum.has_family != 0);
@@ -154,6 +167,7 @@ std::span<const DatumId> Ownership::forget(DatumId id) {
   }
   datum.is_written = 0;
   datum.has_left = 0;
+  datum.is_from_there = 0;
   datum.there.clear();
   return stale_;
 }
@@ -165,6 +179,7 @@ std::span<const DatumId> Ownership::drop_copies() {
     datum.is_listed = 0;
     if (datum.there.empty()) continue;
     datum.there.clear();
+    datum.is_from_there = 0;
     if (datum.owner != here_.value) stale_.push_back(id);
   }
   copied_.clear();

@@ -12,6 +12,9 @@
 // equal. To divide a datum, and to take its parts back, ends no copy of the whole. What is written follows from
 // where the content is, with the whole or with the parts, as for handles (graph::Holds).
 //
+// Tasks that reduce into a datum run on any ranks, each of which then has a partial result in place of a copy. All ranks
+// know who contributes: by the first such task of each rank, and by the access that ends the contributions (see `gather`).
+//
 // A rank may leave out tasks that do not concern it (see `concerns`): what it knows is the same without them.
 #pragma once
 
@@ -23,6 +26,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "comm/broadcast_trees.hpp"
 #include "comm/rank_set.hpp"
 #include "vicinal/access.hpp"
 #include "vicinal/ids.hpp"
@@ -50,6 +54,14 @@ struct Transfer {
   RankId to;
   // From the owner: none of this version has left before it, and with those that follow it may go as a broadcast.
   bool is_first = false;
+  // From the owner: to how many ranks this version has gone then; 0: it goes to the owner.
+  std::uint32_t reader = 0;
+};
+
+// What this rank has to do with the partial results of a datum. The lists are valid until the next call of Ownership.
+struct Gathering {
+  std::span<const Transfer> from;  // to be combined here, in this order
+  std::optional<Transfer> to;  // then this rank's goes there; none: it has none, or it is the owner
 };
 
 class Ownership {
@@ -75,14 +87,15 @@ class Ownership {
   // The owner, another rank, if nothing else of the access concerns this rank. None: it may.
   std::optional<RankId> passes(DatumId datum, AccessMode mode) const {
     const Datum& it = data_[datum.value];
-    const bool is_plain = (it.is_written & ~(it.has_family | it.is_gone) & 1U) != 0;
+    const bool is_plain = (it.is_written & ~(it.has_family | it.is_gone | it.is_reduced) & 1U) != 0;
     if (!is_plain || it.owner == here_.value || (writes(mode) && !it.there.empty()))
       return std::nullopt;
     return RankId{it.owner};
   }
   // Where a task with these operands runs: at the owner of what it writes; if there are several, at the one of them
   // with the fewest bytes to receive, counted from owner to owner. A task that writes nothing runs at the owner of an
-  // operand, by the same rule; without operands on rank 0. Of equal ranks the first.
+  // operand, by the same rule; without operands on rank 0. Of equal ranks the first. Data that it reduces into count if
+  // there are no others.
   RankId place(std::span<const Use> uses) const;
 
   // What a task means for this rank. The lists are valid until the next call.
@@ -91,7 +104,8 @@ class Ownership {
     std::span<const Transfer> after;   // of what it has written, to the owner
     std::span<const DatumId> stale;    // this rank's copies of content that is written elsewhere
   };
-  // The task takes its place in the sequence, and runs there.
+  // The task takes its place in the sequence, and runs there. Reductions of data that it accesses otherwise
+  // have ended (gather).
   Effects run(std::span<const Use> uses, RankId on);
   // All ranks do it, each with a copy of its own: the application's own access. Writers write the same everywhere.
   Effects run_everywhere(DatumId datum, AccessMode mode);
@@ -111,8 +125,12 @@ class Ownership {
   bool is_read_only(DatumId datum) const;
   // The one is a part of the other, perhaps of parts.
   bool is_within(DatumId part, DatumId whole) const;
+  // Tasks have reduced into the datum since the last access of another kind.
+  bool is_reduced(DatumId datum) const { return data_[datum.value].is_reduced != 0; }
+  // Before that access: the partial results come together at the owner, along a tree of those who have one.
+  Gathering gather(DatumId datum, const Tree& tree);
   // The task would run here, or this rank would send or receive something for it, or end a copy, or has to know that it
-  // writes: because nobody has before, or it writes data in parts.
+  // writes: because nobody has before, or it writes data in parts; or that partial results begin, or come together.
   bool concerns(std::span<const Use> uses, RankId on) const;
   // No version that has gone to a rank so far is taken to be there any more. `stale` are this rank's.
   std::span<const DatumId> drop_copies();
@@ -121,14 +139,17 @@ class Ownership {
 
  private:
   struct Datum {
-    std::uint32_t owner : 27 = 0;
-    std::uint32_t has_left : 1 = 0;   // at the owner: the version, for some rank
+    std::uint32_t owner : 25 = 0;
+    std::uint32_t has_left : 1 = 0;  // at the owner: the version, for some rank
+    std::uint32_t is_from_there : 1 =
+        0;  // at the owner: one of `there` has written it, and was sent nothing
     std::uint32_t is_listed : 1 = 0;  // in `copied_`
     std::uint32_t is_written : 1 =
         0;  // somebody has; of data in parts: where the whole has the content
     std::uint32_t has_family : 1 = 0;  // it is a part, or was in parts
     std::uint32_t is_gone : 1 = 0;
-    std::uint32_t size = 0;  // its number among `sizes_`
+    std::uint32_t is_reduced : 1 = 0;  // it is in `contributors_`
+    std::uint32_t size = 0;            // its number among `sizes_`
     RankSet
         there;  // at the owner: the ranks to which the version has gone; elsewhere: this rank, if it has it
   };
@@ -165,6 +186,8 @@ class Ownership {
   }
   void read(DatumId id, RankId on);
   void write(DatumId id, RankId on);
+  void reduce(DatumId id, RankId on);
+  bool contributes(DatumId id, RankId rank) const;
   void note_copy(DatumId id, Datum& datum, RankId rank);
   Transfer numbered(DatumId id, RankId from, RankId to);
   void clear();
@@ -175,8 +198,9 @@ class Ownership {
   std::vector<Bytes> sizes_;  // different ones
   std::unordered_map<std::uint64_t, std::uint32_t> size_numbers_;
   std::unordered_map<std::uint32_t, Family> families_;
-  std::vector<std::uint32_t> sent_;      // transfers, by rank
-  std::vector<std::uint32_t> received_;  // them
+  std::unordered_map<std::uint32_t, RankSet> contributors_;  // by datum, from the first on
+  std::vector<std::uint32_t> sent_;                          // transfers, by rank
+  std::vector<std::uint32_t> received_;                      // them
   std::vector<DatumId> copied_;  // all of which `there` is not empty, and some of which it is
   std::vector<Transfer> before_;
   std::vector<Transfer> after_;

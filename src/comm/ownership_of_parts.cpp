@@ -170,6 +170,7 @@ void Ownership::outdate(DatumId id) {
   if (datum.owner != here_.value && !datum.there.empty()) stale_.push_back(id);
   datum.there.clear();
   datum.has_left = 0;
+  datum.is_from_there = 0;
 }
 
 void Ownership::outdate_below(DatumId id) {

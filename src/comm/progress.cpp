@@ -24,6 +24,11 @@ std::string text_of(const std::exception_ptr& error) {
 
 // --- for the runtime
 
+void Progress::find_broadcasts(Finding way) {
+  const std::lock_guard lock(mutex_);
+  way_ = way;
+}
+
 void Progress::begin(engine::Engine& engine, engine::Transfers& transfers, const RankVoice& voice,
                      std::uint64_t version, bool is_limited) {
   {
@@ -36,7 +41,7 @@ void Progress::begin(engine::Engine& engine, engine::Transfers& transfers, const
     if (!failure_.empty()) throw RankError("a runtime before this one has failed: " + failure_);
     state_ = State::begins;
     counts_ = {};
-    groups_.clear();
+    finding_ = BroadcastFinding(way_);
     compared_.reset();
   }
   transfers.attach(*this);
@@ -66,6 +71,7 @@ void Progress::begin(engine::Engine& engine, engine::Transfers& transfers, const
 
 // Under the mutex: a comparison that is made meanwhile is recorded here or by clock_compared, or by both.
 void Progress::begin_recording() {
+  if (shared_recording() != nullptr) return;  // its file says it, and the clock of all is one
   const std::lock_guard lock(mutex_);
   trace::Recorder& recorder = engine_->recorder();
   recorder.record<trace::Event::rank_known>(rank_.value, ranks_, run_);
@@ -77,26 +83,22 @@ bool Progress::any_is_limited() const {
   return any_is_limited_;
 }
 
-std::uint64_t Progress::add(const Transfer& transfer, const Layout& layout, int priority) {
+std::uint64_t Progress::add(const Transfer& transfer, const Layout& layout, int priority,
+                            bool takes_place) {
+  const std::uint64_t column = layout.contiguous() ? 1 : layout.column_bytes;
   const std::lock_guard lock(mutex_);
   const std::uint64_t number = next_++;
-  std::shared_ptr<Group> group;
-  if (transfer.from == rank_) {
-    const auto found = groups_.find(transfer.datum.value);
-    if (found != groups_.end() && !transfer.is_first) {
-      group = found->second;
-    } else {
-      group = std::make_shared<Group>();
-      groups_[transfer.datum.value] = group;
-      if (!transfer.is_first) ++counts_.late;
-    }
-    group->numbers.push_back(number);
-  }
   under_way_.fetch_add(1, std::memory_order_acq_rel);
-  const std::uint64_t column = layout.contiguous() ? 1 : layout.column_bytes;
-  added_.try_emplace(
-      number, Added{{{number}, transfer, layout.bytes(), priority, column}, std::move(group)});
+  Added& added =
+      added_.try_emplace(number, Added{{{number}, transfer, layout.bytes(), priority, column}})
+          .first->second;
+  if (takes_place && transfer.from == rank_) added.group = finding_.join(added.transfer);
   return number;
+}
+
+void Progress::announce_readers(DatumId datum, std::uint32_t readers) {
+  const std::lock_guard lock(mutex_);
+  finding_.announce(datum, readers);
 }
 
 void Progress::fail(const std::string& text) {
@@ -150,7 +152,9 @@ void Progress::forget_runtime() {
 
 Progress::Counts Progress::counts() const {
   const std::lock_guard lock(mutex_);
-  return counts_;
+  Counts counts = counts_;
+  counts.finding = finding_.counts();
+  return counts;
 }
 
 std::string Progress::describe() {
@@ -164,33 +168,25 @@ std::string Progress::describe() {
 
 // --- from the engine
 
+void Progress::submitted(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  Added& added = added_.at(number);
+  if (added.transfer.what.from == rank_) added.group = finding_.join(added.transfer);
+}
+
 void Progress::ready(std::uint64_t number, graph::Task& task) {
   std::unique_lock lock(mutex_);
   auto entry = added_.extract(number);
   const ReadyTransfer transfer = entry.mapped().transfer;
-  // A command can be copied.
-  const auto group = std::make_shared<std::vector<ReadyTransfer>>(leave(entry.mapped()));
-  commands_.emplace_back([this, transfer, group, &task] { give_access(transfer, task, *group); });
+  Group group = std::move(entry.mapped().group);
+  if (!group && transfer.what.from == rank_) group = finding_.join(transfer);
+  if (group) finding_.ready(*group);
+  commands_.emplace_back([this, transfer, group, &task] { give_access(transfer, task, group); });
   lock.unlock();
   wake();
 }
 
-// All sends of its group, if it is the first of them.
-std::vector<ReadyTransfer> Progress::leave(Added& added) {
-  std::vector<ReadyTransfer> all;
-  if (!added.group || added.group->has_left) return all;
-  added.group->has_left = true;
-  const auto found = groups_.find(added.transfer.what.datum.value);
-  if (found != groups_.end() && found->second == added.group) groups_.erase(found);
-  all.reserve(added.group->numbers.size());
-  for (const std::uint64_t number : added.group->numbers) {
-    all.push_back(number == added.transfer.id.value ? added.transfer : added_.at(number).transfer);
-  }
-  return all;
-}
-
-void Progress::give_access(const ReadyTransfer& transfer, graph::Task& task,
-                           std::span<const ReadyTransfer> group) {
+void Progress::give_access(const ReadyTransfer& transfer, graph::Task& task, const Group& group) {
   const std::uint64_t id = transfer.id.value;
   Carried& one = carried_.try_emplace(id, Carried{.transfer = transfer}).first->second;
   one.task = &task;
@@ -211,11 +207,19 @@ void Progress::give_access(const ReadyTransfer& transfer, graph::Task& task,
     one.is_awaited = true;
     return exchange_->receive_ready(transfer);
   }
-  if (group.empty()) return;
-  for (const ReadyTransfer& other : group) {
+  leave(transfer, *group);
+}
+
+// All sends of the group, if it has not left: this is the first of them that can be read.
+void Progress::leave(const ReadyTransfer& first, SendGroup& group) {
+  std::unique_lock lock(mutex_);
+  const std::vector<ReadyTransfer> all = finding_.leave(group);
+  lock.unlock();
+  if (all.empty()) return;
+  for (const ReadyTransfer& other : all) {
     carried_.try_emplace(other.id.value, Carried{.transfer = other});
   }
-  exchange_->send_ready(group, transfer.id);
+  exchange_->send_ready(all, first.id);
 }
 
 void Progress::held(std::uint64_t number, const std::exception_ptr& error) {
@@ -347,6 +351,7 @@ void Progress::ended(const Hop& hop) {
 
 void Progress::count() {
   counts_.deliveries = exchange_->deliveries().counts();
+  counts_.link = exchange_->deliveries().link().cost();
   counts_.messages = exchange_->messages();
 }
 

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "comm/broadcast_finding.hpp"
 #include "comm/exchange.hpp"
 #include "comm/transport.hpp"
 #include "engine/application.hpp"
@@ -46,6 +47,8 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   // The calls of all ranks are compared.
   bool compares() const { return ranks_ > 1 && !rules_.is_simulated; }
 
+  // Of the next runtime that begins.
+  void find_broadcasts(Finding way);
   // A runtime begins, on all ranks: returns when all have begun. Throws UsageError if another one of this process has not
   // ended, RankError if a rank is lost, or was in an earlier one. `version`: of the program, the same on all. `voice` lives
   // until `finish`.
@@ -53,10 +56,14 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
              std::uint64_t version, bool is_limited);
   // What readers need to join the recordings of all ranks; said whenever a recording begins. While a runtime uses the ranks.
   void begin_recording();
+  // Of ranks that record into one file; null: each has its own.
+  virtual trace::SharedRecording* shared_recording() { return nullptr; }
   // A rank has a limit of memory.
   bool any_is_limited() const;
-  // A transfer whose task is submitted next. Any thread.
-  std::uint64_t add(const Transfer& transfer, const Layout& layout, int priority);
+  // A transfer whose task is submitted next. `takes_place`: at once; else when `submitted` says so. Any thread.
+  std::uint64_t add(const Transfer& transfer, const Layout& layout, int priority, bool takes_place);
+  // See BroadcastFinding::announce. Any thread.
+  void announce_readers(DatumId datum, std::uint32_t readers);
   // Some transfer was added and has not ended. Any thread.
   bool any_under_way() const { return under_way_.load(std::memory_order_acquire) > 0; }
   // The run is over on all ranks. Any thread.
@@ -75,9 +82,9 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
 
   struct Counts {
     DeliveryCounts deliveries;
+    FindingCounts finding;
+    LinkCost link;  // by which trees are chosen now
     std::uint64_t messages = 0;
-    std::uint64_t late =
-        0;  // sends of versions of which others had left: they missed the broadcast
   };
   Counts counts() const;  // of the runtime that has begun last
   // Who waits for what. Outside of a turn.
@@ -116,14 +123,10 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   bool hears_ = false;          // in the last turn: more than a sign of life
 
  private:
-  // Sends of one version. Those that are added before one of them is ready leave together.
-  struct Group {
-    std::vector<std::uint64_t> numbers;
-    bool has_left = false;
-  };
+  using Group = BroadcastFinding::Group;
   struct Added {
     ReadyTransfer transfer;
-    std::shared_ptr<Group> group;  // of a send
+    Group group = nullptr;  // of a send
   };
   // A transfer that was added and has not ended.
   struct Carried {
@@ -135,6 +138,7 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   };
 
   // The engine's side: any thread.
+  void submitted(std::uint64_t number) override;
   void ready(std::uint64_t number, graph::Task& task) override;
   void held(std::uint64_t number, const std::exception_ptr& error) override;
   // The exchange's side: this thread.
@@ -167,10 +171,9 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   // Tells it, and waits until it was carried out.
   void tell_and_wait(const Command& command);
   bool carry_out();
-  void count();                                    // under mutex_
-  std::vector<ReadyTransfer> leave(Added& added);  // under mutex_
-  void give_access(const ReadyTransfer& transfer, graph::Task& task,
-                   std::span<const ReadyTransfer> group);
+  void count();  // under mutex_
+  void give_access(const ReadyTransfer& transfer, graph::Task& task, const Group& group);
+  void leave(const ReadyTransfer& first, SendGroup& group);
   void record(const ClockComparison& comparison);
   void publish();
   void end_with(std::uint64_t number, Outcome outcome);
@@ -183,8 +186,9 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   State state_ = State::idle;
   bool any_is_limited_ = false;
   std::uint64_t next_ = 1;
-  std::unordered_map<std::uint64_t, Added> added_;                    // and not ready
-  std::unordered_map<std::uint32_t, std::shared_ptr<Group>> groups_;  // by datum: that has not left
+  std::unordered_map<std::uint64_t, Added> added_;  // and not ready
+  Finding way_ = Finding::sequence;
+  BroadcastFinding finding_;
   Counts counts_;
   std::uint32_t run_ = 0;                    // the number of the run
   std::optional<ClockComparison> compared_;  // last

@@ -37,6 +37,15 @@ class RankSet {
     if (words.size() <= rank.value / 64) words.resize(rank.value / 64 + 1);
     words[rank.value / 64] |= std::uint64_t{1} << (rank.value % 64);
   }
+  std::uint32_t size() const {
+    const auto ones = [](std::uint64_t word) {
+      return static_cast<std::uint32_t>(std::popcount(word));
+    };
+    if (!is_large()) return ones(bits_);
+    std::uint32_t count = 0;
+    for (const std::uint64_t word : large()) count += ones(word);
+    return count;
+  }
   // In their order.
   template <typename Visit>
   void for_each(const Visit& visit) const {

@@ -29,11 +29,14 @@ void RamHold::take(Engine& engine, graph::Task& task, Kind& kind) {
   engine.data().request(request);
 }
 
-void RamHold::share(Engine& engine) {
+void RamHold::share(Engine& engine, const First& first) {
   if (pinned_) {
-    engine.perform_what(
-        [&](memory::Actions& actions) { engine.residency_.written(*task_, kRam, actions); });
+    engine.perform_what([&](memory::Actions& actions) {
+      engine.residency_.written(*task_, kRam, actions);
+      if (first) first(actions);
+    });
   }
+  is_shared_ = true;
   engine.share(*task_);
 }
 
@@ -43,7 +46,9 @@ void RamHold::put_down(Engine& engine) {
       [&](memory::Actions& actions) { engine.residency_.unpin(*task_, kRam, actions); });
 }
 
-void RamHold::let_go(Engine& engine, Outcome outcome, const std::exception_ptr& error) {
+// Readers of shared content may have made copies since, which are as good.
+void RamHold::let_go(Engine& engine, Outcome outcome, const std::exception_ptr& error,
+                     const First& first) {
   graph::Task& task = *task_;
   if (error) {
     engine.errors_.fail(task, error);
@@ -52,7 +57,8 @@ void RamHold::let_go(Engine& engine, Outcome outcome, const std::exception_ptr& 
   }
   if (pinned_) {
     engine.perform_what([&](memory::Actions& actions) {
-      engine.residency_.written(task, kRam, actions);
+      if (!is_shared_) engine.residency_.written(task, kRam, actions);
+      if (first) first(actions);
       engine.residency_.unpin(task, kRam, actions);
     });
   }

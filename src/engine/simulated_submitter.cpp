@@ -144,6 +144,7 @@ void SimulatedSubmitter::pass_on_first() {
   bytes_ -= submission.bytes;
   if (submission.takes_time) owed_ += overhead_;
   ++within_;
+  all_.takes_place(*submission.entry.task);
   hand_on(submission.entry);
   --within_;
 }

@@ -480,6 +480,10 @@ void Submissions::submit_plain_settled(graph::Task& task) {
   submit_plain(made.take());
 }
 
+void Submissions::takes_place(const graph::Task& task) {
+  if (task.kind == graph::TaskKind::send) application_.transfers.submitted(task);
+}
+
 void Submissions::submit_invalidation(graph::Task& task) {
   if (submitter_) {
     if (!is_within()) return submitter_->submit_plain(task, graph::Content::invalidated);

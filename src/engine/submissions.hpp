@@ -109,6 +109,9 @@ class Submissions {
   // Of a recursive task: behind all who use the parts these are in RAM. `on_end`: not done if one is poisoned.
   void submit_return(const graph::Partition& partition, std::function<void(Outcome)> on_end);
 
+  // A submission becomes known in simulated time.
+  void takes_place(const graph::Task& task);
+
   // --- deferred tasks
   bool any_deferred() const {
     return (deferred_ && deferred_->any()) || (submitter_ && submitter_->any());

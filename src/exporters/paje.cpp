@@ -123,7 +123,7 @@ void PajeWriter::define_values() {
     if (is_used[i]) define("ST", fmt::format("k{}", i), run_.names[i]);
   }
   define("ST", "nameless", "task");
-  constexpr auto causes = static_cast<unsigned>(analysis::Cause::through_ram);
+  constexpr auto causes = static_cast<unsigned>(analysis::Cause::arrival);
   for (unsigned cause = 0; cause <= causes; ++cause) {
     define("SC", fmt::format("c{}", cause), to_string(static_cast<analysis::Cause>(cause)));
   }

@@ -154,7 +154,9 @@ struct alignas(128) vicinal::internals::GraphHandle {
   base::SpinLock coherence;
   // Whoever submits a task looks at `family` only then.
   std::atomic<bool> has_family{false};
-  std::atomic<std::uint8_t> awaited{0};   // engine::Producers' marks
+  std::atomic<std::uint8_t> awaited{0};  // engine::Producers' marks
+  // memory::Residency's, under `coherence`: the node that was the only one with the content last.
+  std::atomic<std::uint8_t> writer{0};
   std::atomic<std::uint64_t> version{0};  // of the content, for copies
   void* policy_data = nullptr;            // the policy's own, null until it sets it
 

@@ -37,6 +37,10 @@ struct Reduction {
   std::vector<PrivateCopy>
       copies;  // as many as tasks can run at once; the first always has its room
 
+  // Where partial results of other ranks come to, registered when they are needed; `handle` and `life` alone count. Of the
+  // thread that submits.
+  std::vector<PrivateCopy> partials;
+
   // Tasks reduce since the last combination was submitted. Under the lock of Partitions.
   bool is_open = false;
 };

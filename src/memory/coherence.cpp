@@ -48,6 +48,7 @@ std::uint64_t make_exclusive(Replica& here) {
   graph::Handle& handle = *here.handle;
   const std::lock_guard lock(handle.coherence);
   raise_version(handle);
+  handle.writer.store(static_cast<std::uint8_t>(here.node.value), std::memory_order_relaxed);
   mark_valid(here);
   const std::uint64_t others = handle.on.valid.get() & ~bit(here.node);
   mark_void(handle, others);

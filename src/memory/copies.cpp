@@ -349,7 +349,8 @@ bool Residency::start_prefetch(Replica& to, PrefetchRoom room, CopyCause cause, 
   if (to.incoming != nullptr) return false;
   if (!node.requests.empty()) return refuse(trace::Reason::room_is_awaited);
   const bool free_alone = room == PrefetchRoom::free_alone;
-  const bool planned = room == PrefetchRoom::planned;
+  const bool unneeded = room == PrefetchRoom::unneeded;
+  const bool planned = room == PrefetchRoom::planned || unneeded;
   if (room != PrefetchRoom::victims && !planned) {
     const Source* const source = links_.best(to.handle->on.valid.get(), to.node);
     if (source != nullptr && room == PrefetchRoom::unpromised && links_.load(source->link) >= 2) {
@@ -363,6 +364,7 @@ bool Residency::start_prefetch(Replica& to, PrefetchRoom room, CopyCause cause, 
     const Bytes needed = Arena::padded(to.handle->bytes());
     if (free_alone && !node.room.has_free(needed)) return refuse(trace::Reason::no_room);
     while (!allocate(to)) {
+      if (unneeded && evict_unneeded(node, actions)) continue;
       if (free_alone || planned || !node.room.is_limited() ||
           make_room(to.node, {needed, needed}, EvictionReason::prefetch, nullptr, actions) !=
               Outcome::again) {
@@ -375,6 +377,34 @@ bool Residency::start_prefetch(Replica& to, PrefetchRoom room, CopyCause cause, 
   decisions_.prefetch(links_, to);
   if (!start_fetch(to, nullptr, cause, actions)) settle(to, actions);
   return true;
+}
+
+// False: there is nothing of the kind.
+bool Residency::evict_unneeded(MemoryNode& node, Actions& actions) {
+  node.note_last_copies();
+  const auto goes = [this](const Replica& r) { return evictable(r, nullptr); };
+  Replica* const victim = node.victims.saved(goes);
+  return victim != nullptr && safe_elsewhere(*victim) && evict(*victim, actions);
+}
+
+bool Residency::pass_on(graph::Handle& handle, NodeId id, Actions& actions) {
+  return at(id, actions, [&] {
+    Replica& to = replica(handle, id);
+    if (to.incoming != nullptr)
+      return false;  // content of before: whoever wants this waits for that
+    bool through_ram = false;
+    prefetch_to(to, PrefetchRoom::unneeded, Ownership::shared, through_ram, actions,
+                CopyCause::arrival);
+    return to.incoming != nullptr;
+  });
+}
+
+std::optional<NodeId> Residency::owner(const graph::Handle& handle) const {
+  const std::uint64_t valid = handle.on.valid.get() & accelerators_;
+  if (valid == 0) return std::nullopt;
+  const std::uint8_t writer = handle.writer.load(std::memory_order_relaxed);
+  if ((valid >> writer & 1) != 0) return NodeId{writer};
+  return NodeId{static_cast<std::uint32_t>(std::countr_zero(valid))};
 }
 
 // Whoever waits for room comes first.

@@ -30,6 +30,7 @@ enum class CopyCause : std::uint8_t {
   write_behind,  // likewise, before it has to
   application,   // which has asked for it, or forgets the handle
   relay,         // on its way through RAM
+  arrival,       // it has come from another rank, and a task there will want it
 };
 
 // Names a copy from its start to its end. A driver hands it back as it is. An id whose copy has ended names no later

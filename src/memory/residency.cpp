@@ -50,6 +50,7 @@ Residency::Residency(const MachineDescription& machine, MemorySource& source, Vi
     node.room.set_up(description, source);
     const bool notes = description.limit && description.kind != NodeKind::disk && !rules.lru;
     if (notes) notes_unused_ |= bit(description.id);
+    if (description.kind == NodeKind::device) accelerators_ |= bit(description.id);
     node.victims.set_up(order, notes);
   }
 }
@@ -138,6 +139,7 @@ void Residency::add(graph::Handle& handle) {
   handle.copy_failed.store(false, std::memory_order_relaxed);
   handle.going.store(false, std::memory_order_relaxed);
   handle.on.leaving.assign(0);
+  handle.writer.store(0, std::memory_order_relaxed);
   const bool empty = handle.bytes().value == 0;
   for (std::size_t n = 0; n < nodes_.size(); ++n) {
     Replica& r = replicas[n];

@@ -52,7 +52,8 @@ namespace vicinal::memory {
 // Where the room of a prefetch comes from.
 // `unpromised`: of victims that no task with the policy was promised, at most two copies at once.
 // `planned`: what is free now, whatever else waits for the link.
-enum class PrefetchRoom : std::uint8_t { victims, free_alone, unpromised, planned };
+// `unneeded`: the same, and what no submitted task uses and is safe elsewhere.
+enum class PrefetchRoom : std::uint8_t { victims, free_alone, unpromised, planned, unneeded };
 
 // Whether other replicas count once the content of a prefetch is there.
 enum class Ownership : std::uint8_t { shared, alone };
@@ -129,6 +130,11 @@ class Residency : public FastPath, public Sizes {
   // room has to be taken back from copies that are not in flight when a reservation needs it.
   bool prefetch(graph::Handle& handle, NodeId node, Actions& actions,
                 PrefetchRoom room = PrefetchRoom::victims, Ownership ownership = Ownership::shared);
+  // Content that has just come to RAM from another rank goes on to the node, if there is room that nobody needs or waits
+  // for. True: the copy begins.
+  bool pass_on(graph::Handle& handle, NodeId node, Actions& actions);
+  // The accelerator that has the content; of several the last writer.
+  std::optional<NodeId> owner(const graph::Handle& handle) const;
   // A copy that the policy has planned, in place of `victim`; null: none is named. True: the content is there or on its
   // way, or cannot come. False: the copy is to be asked for again when something has changed on the node; the victim may
   // be leaving.
@@ -353,6 +359,7 @@ class Residency : public FastPath, public Sizes {
   bool prefetch_to(Replica& to, PrefetchRoom room, Ownership ownership, bool& through_ram,
                    Actions& actions, CopyCause cause = CopyCause::prefetch);
   bool start_prefetch(Replica& to, PrefetchRoom room, CopyCause cause, Actions& actions);
+  bool evict_unneeded(MemoryNode& node, Actions& actions);
   enum class Planned : std::uint8_t { waits, leaves, gone };
   Planned evict_planned(graph::Handle* victim, MemoryNode& node, Actions& actions);
   void write_behind(std::uint64_t nodes, Actions& actions);
@@ -408,6 +415,7 @@ class Residency : public FastPath, public Sizes {
   std::atomic<std::uint64_t> next_copy_{1};
   trace::Recorder* recorder_ = nullptr;
   std::uint64_t notes_unused_ = 0;  // a bit per node that does
+  std::uint64_t accelerators_ = 0;  // a bit per node
   const VictimChooser chooser_;
   const Rules rules_;
 

@@ -16,7 +16,7 @@
 #include "graph/last_uses.hpp"
 #include "memory/rules.hpp"
 #include "play/graph_codelets.hpp"
-#include "vicinal/block_cyclic.hpp"
+#include "play/tile_advice.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -112,25 +112,13 @@ void set_reductions(Runtime& runtime, const graph::Graph& graph,
   }
 }
 
-// The nodes of the accelerators, in their order.
-std::vector<NodeId> accelerators_of(const MachineDescription& machine) {
-  std::vector<NodeId> nodes;
-  for (const WorkerDescription& worker : machine.workers) {
-    const bool is_known = std::ranges::find(nodes, worker.node) != nodes.end();
-    if (worker.node != kRam && !is_known) nodes.push_back(worker.node);
-  }
-  return nodes;
-}
-
-// Advises for each tile of a dense graph the node that a dense application would advise. The other policies place
-// tiles without advice, so that a comparison with `directed` is possible.
+// Advises for each tile of a dense graph the node that a dense application would advise.
 void advise_tiles(Runtime& runtime, const graph::Graph& graph, const std::vector<Handle>& handles) {
-  const std::vector<NodeId> nodes = accelerators_of(runtime.machine());
-  if (nodes.empty()) return;
-  const BlockCyclic mapping{.devices = static_cast<std::uint32_t>(nodes.size())};
+  const TileAdvice advice(runtime.machine(), {}, {});
   for (std::size_t d = 0; d < handles.size(); ++d) {
     const auto tile = graph.tile(d);
-    if (tile) runtime.advise(handles[d], nodes[mapping.device(tile->row, tile->column)]);
+    const auto node = tile ? advice.node(tile->row, tile->column) : std::nullopt;
+    if (node) runtime.advise(handles[d], node);
   }
 }
 
@@ -193,11 +181,6 @@ void submit_tasks(Runtime& runtime, const graph::Graph& graph, const std::vector
   for (const auto& reduction : graph.reductions()) runtime.combine(handles[reduction.datum]);
 }
 
-// Settings may follow the name.
-bool is_directed(std::string_view policy) {
-  return policy.substr(0, policy.find(':')) == "directed";
-}
-
 }  // namespace
 
 Played play(const graph::Graph& graph, const machine::MachineModel& machine, const Options& options,
@@ -212,7 +195,7 @@ Played play(const graph::Graph& graph, const machine::MachineModel& machine, con
         place == StartingPlace::filled ? fill_data(runtime, graph) : register_data(runtime, graph);
     divide(runtime, graph, handles);
     set_reductions(runtime, graph, codelets, handles);
-    if (is_directed(options.policy)) advise_tiles(runtime, graph, handles);
+    if (follows_advice(options.policy)) advise_tiles(runtime, graph, handles);
     played.before = runtime.statistics();
     submit_tasks(runtime, graph, codelets, handles, memory::parse_rules(options.memory_rules));
     runtime.wait();

@@ -7,6 +7,7 @@
 
 #include "base/legible.hpp"
 #include "comm/concerned_ranks.hpp"
+#include "comm/reduction_trees.hpp"
 #include "play/graph_codelets.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
@@ -36,16 +37,20 @@ comm::DatumId datum_id(std::uint64_t number) {
 class Cluster {
  public:
   Cluster(const graph::Graph& graph, const machine::ClusterModel& model, const Options& options,
-          const ClusterJob& job)
+          const ClusterJob& job, const TileAdvice& advice, const HooksOnRanks& hooks)
       : graph_(graph),
         codelets_(codelets_of(graph, model.host)),
         cluster_(model, job.ranks, job.broadcast),
-        concerned_(cluster_.count()) {
+        concerned_(cluster_.count()),
+        reduces_anywhere_(comm::reduction_tree_of_option(options.reduction_tree)),
+        is_recorded_(!options.trace.empty()) {
     for (std::uint32_t rank = 0; rank < cluster_.count(); ++rank) {
       ranks_.emplace_back(model.host.description, options, cluster_.world(),
                           cluster_.rank(RankId{rank}));
     }
+    if (hooks.begun) hooks.begun(ranks_);
     register_data(owners_of(graph, job.distribution, cluster_.count()));
+    if (job.devices || follows_advice(options.policy)) advise(advice);
   }
 
   void submit() {
@@ -58,6 +63,7 @@ class Cluster {
   void wait() {
     for (Runtime& rank : ranks_) rank.wait();
   }
+  std::deque<Runtime>& ranks() { return ranks_; }
   std::vector<Statistics> statistics() const {
     std::vector<Statistics> all;
     all.reserve(ranks_.size());
@@ -82,7 +88,8 @@ class Cluster {
       const std::string name = base::legible_name(graph_.data_name(d));
       for (std::size_t r = 0; r < ranks_.size(); ++r) {
         handles_[r].push_back(ranks_[r].register_simulated(
-            owners[d], datum.bytes, kRam, r == owners[d].value ? name : std::string()));
+            owners[d], datum.bytes, kRam,
+            is_recorded_ || r == owners[d].value ? name : std::string()));
       }
     }
     for (const auto& [datum, neutral, combine] : graph_.reductions()) {
@@ -94,14 +101,24 @@ class Cluster {
     owners_ = owners;
   }
 
+  // A tile counts where it is written.
+  void advise(const TileAdvice& advice) {
+    for (std::size_t d = 0; d < graph_.data().size(); ++d) {
+      const auto tile = graph_.tile(d);
+      const auto node = tile ? advice.node(tile->row, tile->column) : std::nullopt;
+      const std::uint32_t owner = owners_[d].value;
+      if (node) ranks_[owner].advise(handles_[owner][d], node);
+    }
+  }
+
   void submit(const graph::Graph::Task& task) {
     uses_.clear();
-    std::optional<RankId> on;
+    std::optional<RankId> on;  // without a tree tasks reduce where the data live
     for (const auto& access : graph_.accesses_of(task)) {
       if (access.mode == AccessMode::scratch) continue;
-      const bool reduces = access.mode == AccessMode::reduction;
-      if (reduces) on = owners_[access.datum];
-      uses_.push_back({datum_id(access.datum), reduces ? AccessMode::RW : access.mode});
+      const bool stays = access.mode == AccessMode::reduction && !reduces_anywhere_;
+      if (stays) on = owners_[access.datum];
+      uses_.push_back({datum_id(access.datum), stays ? AccessMode::RW : access.mode});
     }
     if (!on) on = concerned_.place(uses_);
     for (const RankId rank : concerned_.run(uses_, *on)) {
@@ -126,6 +143,8 @@ class Cluster {
   const std::vector<Codelet> codelets_;
   SimulatedCluster cluster_;
   comm::ConcernedRanks concerned_;
+  const bool reduces_anywhere_;
+  const bool is_recorded_;  // else only the owner of data needs their names
   std::deque<Runtime> ranks_;
   std::vector<std::vector<Handle>> handles_;  // by rank, by number of the datum
   std::vector<RankId> owners_;
@@ -160,16 +179,19 @@ std::vector<RankId> owners_of(const graph::Graph& graph, const Distribution& dis
 }
 
 PlayedOnRanks play_on_ranks(const graph::Graph& graph, const machine::ClusterModel& model,
-                            const Options& options, const ClusterJob& job) {
+                            const Options& options, const ClusterJob& job,
+                            const HooksOnRanks& hooks) {
   require_playable(graph);
+  const TileAdvice advice(model.host.description, job.distribution, job.devices);
   const auto started = std::chrono::steady_clock::now();
   PlayedOnRanks played;
   {
-    Cluster cluster(graph, model, options, job);
+    Cluster cluster(graph, model, options, job, advice, hooks);
     played.before = cluster.statistics();
     cluster.submit();
     cluster.wait();
     played.after = cluster.statistics();
+    if (hooks.ended) hooks.ended(cluster.ranks(), played);
   }
   played.wall_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();

@@ -113,7 +113,7 @@ class Linker {
     std::ranges::stable_sort(by_request, {}, [&](std::uint32_t c) { return run.copies[c].wanted; });
     for (const std::uint32_t c : by_request) {
       const CopyOfRun& copy = run.copies[c];
-      if (copy.cause == Cause::prefetch) {
+      if (copy.cause == Cause::prefetch || copy.cause == Cause::arrival) {
         prefetches_.add(place(copy.datum, copy.to), copy.wanted, c);
       } else if (copy.cause == Cause::write_behind) {
         behind_.add(place(copy.datum, copy.from), copy.wanted, c);
@@ -243,6 +243,8 @@ const char* cause_of(Cause cause) {
       return "for the application";
     case Cause::through_ram:
       return "on its way through RAM";
+    case Cause::arrival:
+      return "on its arrival from another rank";
   }
   return "";
 }

@@ -1,6 +1,7 @@
 // The life of a datum: where it came from, who used it, each copy, each eviction and each reload.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,7 @@ class Life {
       if (run_.copies[c].started != kUnknown) add_copy(c);
     }
     for (const std::uint32_t t : context_.users_of[datum_]) add_task(t);
+    add_messages();
     std::ranges::stable_sort(all_, {}, &Moment::time);
     return std::move(all_);
   }
@@ -85,6 +87,40 @@ class Life {
                       task.worker == kNobody ? "" : " on " + run_.name_of_worker(task.worker),
                       context_.moment(task.ended)));
     }
+  }
+
+  // From rank to rank, also those of the ranks that pass the datum on.
+  void add_messages() {
+    std::set<std::uint32_t> copies{datum_};
+    for (const analysis::MessageOfRun& message : run_.messages) {
+      if (message.received == datum_ && message.arrived != kUnknown) {
+        add(message.arrived, fmt::format("{} came from rank {}, {}", size(message.bytes),
+                                         message.from, source(message)));
+      }
+      if (message.sent == kNobody || !copies.contains(message.sent)) continue;
+      if (message.departs != kUnknown) {
+        const std::string who =
+            message.sent == datum_
+                ? fmt::format("sent to rank {}", message.to)
+                : fmt::format("rank {} passed it on to rank {}", message.from, message.to);
+        add(message.departs,
+            fmt::format("{}, {}{}", who, size(message.bytes), until(message.left)));
+      }
+      if (message.received != kNobody) copies.insert(message.received);
+    }
+  }
+  std::string until(std::int64_t time) const {
+    return time == kUnknown ? "" : fmt::format(", until {}", context_.moment(time));
+  }
+  // Where the sending rank has the datum from.
+  std::string source(const analysis::MessageOfRun& message) const {
+    const analysis::MessageOfRun* last = nullptr;
+    for (const analysis::MessageOfRun& before : run_.messages) {
+      if (before.received != message.sent || before.arrived == kUnknown) continue;
+      if (message.departs != kUnknown && before.arrived > message.departs) continue;
+      if (last == nullptr || before.arrived > last->arrived) last = &before;
+    }
+    return last == nullptr ? "whose it is" : fmt::format("which had it from rank {}", last->from);
   }
 
   const Context& context_;

@@ -21,10 +21,7 @@ std::string ranks_text(const RecordedRun& run) {
   }
   if (run.ranks.empty()) return "";
   std::string text = "\nRanks:\n";
-  const std::vector<std::string> lines = rank_lines(run);
-  for (std::size_t rank = 0; rank < lines.size(); ++rank) {
-    text += fmt::format("  rank {}: {}\n", rank, lines[rank]);
-  }
+  for (const auto& [name, line] : rank_lines(run)) text += fmt::format("  {}: {}\n", name, line);
   MessageVolume all;
   for (const MessageOfRun& message : run.messages) all.add(message);
   return text + fmt::format("Between them went {}.\n", volume_text(all));

@@ -1,6 +1,9 @@
 #include "reports/play_record.hpp"
 
+#include <cstddef>
+#include <deque>
 #include <utility>
+#include <vector>
 
 #include "bounds/graph_bounds.hpp"
 #include "graph/kernel_times.hpp"
@@ -69,17 +72,18 @@ RunBounds play_bounds(const graph::Graph& graph, const machine::ClusterModel& cl
   return bounds;
 }
 
-RunRecord play_record(const graph::Graph& graph, const machine::ClusterModel& cluster,
-                      const Options& options, const play::ClusterJob& job,
-                      const RunBounds& bounds) {
-  const play::PlayedOnRanks played = play::play_on_ranks(graph, cluster, options, job);
+namespace {
+
+RunRecord record_of(const graph::Graph& graph, const machine::ClusterModel& cluster,
+                    const std::string& policy, const RunBounds& bounds,
+                    const play::PlayedOnRanks& played) {
   std::vector<RankRecord> ranks;
   RunRecord record;
   Time scheduling;
   for (std::size_t r = 0; r < played.after.size(); ++r) {
     const Statistics& before = played.before[r];
     const Statistics& after = played.after[r];
-    RunRecord own = make_record(options.policy, cluster.host.description, before, after);
+    RunRecord own = make_record(policy, cluster.host.description, before, after);
     ranks.push_back(rank_record(own, before, after));
     scheduling += after.scheduling - before.scheduling;
     if (r == 0) record = std::move(own);
@@ -88,6 +92,29 @@ RunRecord play_record(const graph::Graph& graph, const machine::ClusterModel& cl
   record.flops = graph.flops();
   record.bounds = bounds;
   record.simulation = SimulationCost{played.wall_seconds, scheduling.seconds()};
+  return record;
+}
+
+}  // namespace
+
+RunRecord play_record(const graph::Graph& graph, const machine::ClusterModel& cluster,
+                      const Options& options, const play::ClusterJob& job, const RunBounds& bounds,
+                      const Report& report) {
+  RecordingOutcome recording;
+  const play::HooksOnRanks hooks{
+      .begun = [&](std::deque<Runtime>& ranks) { note_run(ranks.front(), report); },
+      .ended =
+          [&](std::deque<Runtime>& ranks, const play::PlayedOnRanks& played) {
+            RunRecord record = record_of(graph, cluster, options.policy, bounds, played);
+            note_result(ranks.front(), record);
+            // The last to stop ends the file of all, and knows how large it is.
+            for (std::size_t r = ranks.size(); r-- > 0;) end_recording(ranks[r], record);
+            recording = std::move(record.recording);
+          }};
+  const play::PlayedOnRanks played = play::play_on_ranks(
+      graph, cluster, options, job, options.trace.empty() ? play::HooksOnRanks{} : hooks);
+  RunRecord record = record_of(graph, cluster, options.policy, bounds, played);
+  record.recording = std::move(recording);
   return record;
 }
 

@@ -19,9 +19,11 @@ RunBounds play_bounds(const graph::Graph& graph, const machine::MachineModel& ma
 RunRecord play_record(const graph::Graph& graph, const machine::MachineModel& machine,
                       const Options& options, const RunBounds& bounds, const Report& report = {});
 
-// The same on a cluster, one rank on each of its hosts; nodes and links are those of rank 0.
+// The same on a cluster, one rank on each of its hosts; nodes and links are those of rank 0, who tells the recording of all what
+// is to be said of the run.
 RunBounds play_bounds(const graph::Graph& graph, const machine::ClusterModel& cluster);
 RunRecord play_record(const graph::Graph& graph, const machine::ClusterModel& cluster,
-                      const Options& options, const play::ClusterJob& job, const RunBounds& bounds);
+                      const Options& options, const play::ClusterJob& job, const RunBounds& bounds,
+                      const Report& report = {});
 
 }  // namespace vicinal::reports

@@ -48,14 +48,28 @@ std::string volume_text(const MessageVolume& volume) {
                      explaining::size(volume.bytes));
 }
 
-std::vector<std::string> rank_lines(const RecordedRun& run) {
-  std::vector<std::string> lines;
+std::vector<std::pair<std::string, std::string>> rank_lines(const RecordedRun& run) {
+  constexpr std::size_t kMost = 16;
+  std::vector<std::pair<std::string, std::string>> lines;
   const std::vector<MessagesOfRank> messages = messages_by_rank(run);
-  for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
-    lines.push_back(
-        fmt::format("{}; sent {}; received {}",
-                    rank == 0 ? "its clock is that of the run" : clock_text(run.ranks[rank]),
-                    volume_text(messages[rank].sent), volume_text(messages[rank].received)));
+  const std::size_t count = run.ranks.size();
+  const auto text = [](const MessagesOfRank& of) {
+    return fmt::format("sent {}; received {}", volume_text(of.sent), volume_text(of.received));
+  };
+  MessagesOfRank between;
+  for (std::size_t rank = 0; rank < count; ++rank) {
+    const MessagesOfRank& own = messages[rank];
+    if (count > kMost && rank >= kMost - 1 && rank + 1 < count) {
+      between.sent += own.sent;
+      between.received += own.received;
+      if (rank + 2 < count) continue;
+      lines.emplace_back(fmt::format("ranks {} to {}", kMost - 1, count - 2), text(between));
+      continue;
+    }
+    const std::string clock = run.ranks[rank].has_common_clock ? ""
+                              : rank == 0                      ? "its clock is that of the run; "
+                                                               : clock_text(run.ranks[rank]) + "; ";
+    lines.emplace_back(fmt::format("rank {}", rank), clock + text(own));
   }
   return lines;
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/recorded_run.hpp"
@@ -16,6 +17,11 @@ struct MessageVolume {
     ++messages;
     bytes += message.bytes;
   }
+  MessageVolume& operator+=(const MessageVolume& other) {
+    messages += other.messages;
+    bytes += other.bytes;
+    return *this;
+  }
 };
 
 struct MessagesOfRank {
@@ -27,7 +33,8 @@ struct MessagesOfRank {
 std::vector<MessagesOfRank> messages_by_rank(const analysis::RecordedRun& run);
 
 std::string volume_text(const MessageVolume& volume);  // "3 messages, 12 KiB"
-// By rank: "its clock is 2 ms behind that of rank 0, ...; sent 3 messages, 12 KiB; received ...".
-std::vector<std::string> rank_lines(const analysis::RecordedRun& run);
+// "rank 1": "its clock is 2 ms behind that of rank 0, ...; sent 3 messages, 12 KiB; received ...". Of many ranks those in the
+// middle share a line: "ranks 15 to 98", with their sums.
+std::vector<std::pair<std::string, std::string>> rank_lines(const analysis::RecordedRun& run);
 
 }  // namespace vicinal::reports

@@ -103,6 +103,15 @@ RankRecord rank_record(const RunRecord& record, const Statistics& before, const 
                   .forwarded = after.forwarded - before.forwarded,
                   .broadcasts = after.broadcasts - before.broadcasts,
                   .late_sends = after.late_sends - before.late_sends,
+                  .versions_to_several = after.versions_to_several - before.versions_to_several,
+                  .versions_in_time = after.versions_in_time - before.versions_in_time,
+                  .broadcasts_missed = after.broadcasts_missed - before.broadcasts_missed,
+                  .partial_results = after.partial_results - before.partial_results,
+                  .partial_results_passed_on =
+                      after.partial_results_passed_on - before.partial_results_passed_on,
+                  .placed_on_arrival = after.placed_on_arrival - before.placed_on_arrival,
+                  .rank_latency = after.rank_latency,
+                  .rank_bandwidth = after.rank_bandwidth.value,
                   .peak = {},
                   .bytes_in = record.bytes_in,
                   .bytes_out = record.bytes_out};

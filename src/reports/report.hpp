@@ -77,15 +77,23 @@ struct RankRecord {
   double ended_seconds = 0;     // while other ranks had not ended
   std::uint64_t tasks = 0;
   std::uint32_t workers = 0;
-  Bytes sent;                    // content, to other ranks
-  Bytes received;                // likewise
-  std::uint64_t messages = 0;    // sent beside that
-  Bytes forwarded;               // of what was sent: for other ranks
-  std::uint64_t broadcasts = 0;  // begun there
-  std::uint64_t late_sends = 0;  // that missed one
-  Bytes peak;                    // in RAM, from the start of the runtime on
-  Bytes bytes_in;                // as of RunRecord
-  Bytes bytes_out;               // likewise
+  Bytes sent;                                   // content, to other ranks
+  Bytes received;                               // likewise
+  std::uint64_t messages = 0;                   // sent beside that
+  Bytes forwarded;                              // of what was sent: for other ranks
+  std::uint64_t broadcasts = 0;                 // begun there
+  std::uint64_t late_sends = 0;                 // that missed one
+  std::uint64_t versions_to_several = 0;        // as of Statistics
+  std::uint64_t versions_in_time = 0;           // likewise
+  std::uint64_t broadcasts_missed = 0;          // likewise
+  std::uint64_t partial_results = 0;            // of other ranks, combined there
+  std::uint64_t partial_results_passed_on = 0;  // of these: for data of yet other ranks
+  Bytes placed_on_arrival;    // of what was received: sent on to an accelerator at once
+  Time rank_latency;          // of messages, as it takes it to be
+  double rank_bandwidth = 0;  // bytes per second, likewise
+  Bytes peak;                 // in RAM, from the start of the runtime on
+  Bytes bytes_in;             // as of RunRecord
+  Bytes bytes_out;            // likewise
 };
 
 struct RunRecord {
@@ -132,6 +140,7 @@ struct Report {
   Facts machine;             // "workers": 2, ...
   std::vector<RunRecord> runs;
   std::optional<ReportVerdict> verdict = {};
+  bool has_tiles = true;  // which --distribution may deal to ranks otherwise
 };
 
 // The fastest of those that did not fail; null: there is none.

@@ -188,7 +188,7 @@ std::string share_text(double part, double whole) {
 }
 
 // Why more ranks would not make the run as much faster, or that they would.
-std::string ranks_sentence(const RunRecord& run) {
+std::string ranks_sentence(const RunRecord& run, bool has_tiles) {
   constexpr double kLittle = 0.1;
   double awaiting = 0;
   double ended = 0;
@@ -208,22 +208,55 @@ std::string ranks_sentence(const RunRecord& run) {
     return fmt::format(
         "More ranks help little: for {} of their time workers had nothing to do while content of "
         "other ranks was "
-        "awaited. Larger sizes, another --distribution or a faster network help.",
-        share_text(awaiting, all));
+        "awaited. {} help.",
+        share_text(awaiting, all),
+        has_tiles ? "Larger sizes, another --distribution or a faster network"
+                  : "Larger sizes or a faster network");
   }
   if (ended >= other) {
     const auto last = std::ranges::max_element(run.ranks, {}, &RankRecord::seconds);
     return fmt::format(
         "More ranks help little: for {} of their time workers of ranks that had ended waited for "
         "others, in the end for "
-        "rank {}. A distribution that shares the work more evenly, or smaller tiles, help.",
-        share_text(ended, all), last - run.ranks.begin());
+        "rank {}. {}, help.",
+        share_text(ended, all), last - run.ranks.begin(),
+        has_tiles ? "A distribution that shares the work more evenly, or smaller tiles"
+                  : "Smaller tasks, which share the work more evenly");
   }
   return fmt::format(
       "More ranks help little: for {} of their time workers had no task that could run, and no "
       "content was awaited. "
-      "Smaller tiles give more tasks at once.",
-      share_text(other, all));
+      "Smaller {} give more tasks at once.",
+      share_text(other, all), has_tiles ? "tiles" : "pieces");
+}
+
+// Of all ranks; empty: no version went to several.
+std::string broadcasts_text(const RunRecord& run) {
+  const auto sum = [&](std::uint64_t RankRecord::*member) {
+    std::uint64_t total = 0;
+    for (const RankRecord& rank : run.ranks) total += rank.*member;
+    return total;
+  };
+  const std::uint64_t several = sum(&RankRecord::versions_to_several);
+  if (several == 0) return {};
+  return fmt::format(
+      "broadcasts: {}, of {} versions that several ranks read; of {} all readers were known in "
+      "time, "
+      "{} missed; {} sends came late\n",
+      sum(&RankRecord::broadcasts), several, sum(&RankRecord::versions_in_time),
+      sum(&RankRecord::broadcasts_missed), sum(&RankRecord::late_sends));
+}
+
+// By which ranks choose trees in the end: the median rank's.
+std::string link_text(std::vector<RankRecord> ranks) {
+  const auto middle = ranks.begin() + static_cast<std::ptrdiff_t>(ranks.size() / 2);
+  std::ranges::nth_element(ranks, middle, {}, &RankRecord::rank_latency);
+  const Time latency = middle->rank_latency;
+  std::ranges::nth_element(ranks, middle, {}, &RankRecord::rank_bandwidth);
+  if (!(middle->rank_bandwidth > 0)) return "";
+  const Bytes in_a_second{static_cast<std::uint64_t>(middle->rank_bandwidth)};
+  return fmt::format("a message between ranks: {} of latency, {}/s\n",
+                     base::format_duration(latency), base::format_bytes(in_a_second));
 }
 
 // Of the fastest run: a row per rank, those in the middle of many left out.
@@ -231,6 +264,9 @@ std::string ranks_text(const RunRecord& run) {
   constexpr std::size_t kMost = 16;
   std::vector<Cells> rows{{"rank", "time", "sent", "forwarded", "received", "messages", "idle",
                            "for content", "at the end", "peak", "tasks"}};
+  const bool any_partial = std::ranges::any_of(
+      run.ranks, [](const RankRecord& rank) { return rank.partial_results > 0; });
+  if (any_partial) rows[0].emplace_back("combined");
   const std::size_t count = run.ranks.size();
   for (std::size_t r = 0; r < count; ++r) {
     if (count > kMost && r == kMost - 1) r = count - 1;
@@ -241,11 +277,12 @@ std::string ranks_text(const RunRecord& run) {
                     fmt::to_string(rank.messages), share_text(rank.idle_seconds, all),
                     share_text(rank.awaiting_seconds, all), share_text(rank.ended_seconds, all),
                     base::format_bytes(rank.peak), fmt::to_string(rank.tasks)});
+    if (any_partial) rows.back().push_back(fmt::to_string(rank.partial_results));
   }
   const std::string skipped =
       count > kMost ? fmt::format("ranks {} to {} left out: --json has all\n", kMost - 1, count - 2)
                     : "";
-  return aligned(rows, 1) + skipped;
+  return aligned(rows, 1) + skipped + link_text(run.ranks) + broadcasts_text(run);
 }
 
 // --- What bounds the runs --------------------------------------------------------------------------
@@ -342,8 +379,7 @@ std::string hint_text(const Report& report, const Runs& runs) {
         "workers share the memory's bandwidth; compare with fewer --workers",
         slowness(fastest));
   }
-  const bool can_be_recorded = !fastest.simulation || fastest.ranks.empty();
-  if (idle >= kMuchIdle && can_be_recorded) {
+  if (idle >= kMuchIdle) {
     return "record it (--trace run.vtrace): vicinal explain run.vtrace says what workers waited "
            "for";
   }
@@ -395,7 +431,8 @@ std::string report_text(const Report& report, bool verbose, std::size_t columns)
       text += fmt::format("and {} slower ones: --verbose\n", runs.size() - kMostRuns);
     }
     if (!runs.front()->ranks.empty())
-      text += "\n" + ranks_text(*runs.front()) + fitting(ranks_sentence(*runs.front())) + "\n";
+      text += "\n" + ranks_text(*runs.front()) +
+              fitting(ranks_sentence(*runs.front(), report.has_tiles)) + "\n";
     const std::string causes = causes_text(runs);
     const std::string hint = hint_text(report, runs);
     if (!causes.empty() || !hint.empty()) text += "\n" + fitting(causes);

@@ -1,4 +1,5 @@
 // The life of a runtime: wiring, start, end.
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
 #include <new>
@@ -8,6 +9,7 @@
 #include "base/log.hpp"
 #include "base/start_thread.hpp"
 #include "base/thread_end.hpp"
+#include "comm/reduction_trees.hpp"
 #include "drivers/clock.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "runtime/status_text.hpp"
@@ -114,7 +116,9 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   setup_.make_drivers(options_);
   engine_->attach(setup_.by_node(), setup_.by_worker());
   if (!options_.trace.empty()) {
-    start_trace(trace::next_own_file(options_.trace), options_.trace_events);
+    const trace::SharedRecording* const shared = shared_recording();
+    const std::string file = shared != nullptr ? shared->file() : std::string();
+    start_trace(file.empty() ? trace::next_own_file(options_.trace) : file, options_.trace_events);
   }
   if (slot()) engine_->worker_leaves(*slot());  // until somebody waits
   try {
@@ -135,9 +139,18 @@ void RuntimeImpl::provide_room_for_sends(Bytes bytes, const std::string& name) {
 void RuntimeImpl::begin_with_ranks() {
   const bool is_limited = engine_->residency().limit(kRam).has_value();
   room_for_sends_.emplace(*application_);
+  progress_->find_broadcasts(comm::finding_of_option(options_.broadcast_finding));
+  application_->transfers.arrivals().set_up(
+      arrival_rule_, setup_.machine, options_.seed ^ std::uint64_t{progress_->rank().value} << 32);
   sequence_ = std::make_unique<RankSequence>(
-      *progress_, *application_, is_limited, [this] { return stall_report(); },
-      [this](Bytes bytes, const std::string& name) { provide_room_for_sends(bytes, name); });
+      *progress_, *application_, is_limited,
+      comm::reduction_tree_of_option(options_.reduction_tree),
+      RankSequence::Calls{
+          [this] { return stall_report(); },
+          [this](Bytes bytes, const std::string& name) { provide_room_for_sends(bytes, name); },
+          [this](Handle local, const Reduction& reduction) {
+            declare_reduction(local, reduction);
+          }});
   application_->submissions.look_first();
   if (engine_->recorder().records()) sequence_->begin_recording();
 }
@@ -150,8 +163,17 @@ Statistics RuntimeImpl::statistics() const {
     statistics.received = counts.deliveries.received;
     statistics.forwarded = counts.deliveries.forwarded;
     statistics.broadcasts = counts.deliveries.broadcasts;
-    statistics.late_sends = counts.late;
+    statistics.late_sends = counts.finding.late;
+    statistics.versions_to_several = counts.finding.several;
+    statistics.versions_in_time = counts.finding.in_time;
+    statistics.broadcasts_missed = counts.finding.missed;
     statistics.messages = counts.messages;
+    const RankSequence::PartialResults partials = sequence_->partial_results();
+    statistics.partial_results = partials.all;
+    statistics.partial_results_passed_on = partials.passed_on;
+    statistics.placed_on_arrival = application_->transfers.arrivals().placed();
+    statistics.rank_latency = counts.link.latency;
+    statistics.rank_bandwidth = {counts.link.bytes_per_second};
   }
   return statistics;
 }

@@ -2,6 +2,7 @@
 // and then does what is to be done here.
 #include <utility>
 
+#include "comm/reduction_trees.hpp"
 #include "graph/partition.hpp"
 #include "runtime/rank_sequence.hpp"
 #include "vicinal/error.hpp"
@@ -18,9 +19,16 @@ void RankSequence::invalidate(Handle handle) {
   const comm::DatumId id = datum(handle);
   require_may_write(id);
   record([&] { calls_.forgets(id); });
+  end_reduction(id, 0);
   const Handle local = application_.declared.used(handle);
   invalidate(ownership_.forget(id));
   if (local) here_alone([&] { application_.invalidations.submit(local); });
+}
+
+// It changes how its owner sends, and nothing that other ranks would have to know.
+void RankSequence::announce_readers(Handle handle, std::uint32_t readers) {
+  const comm::DatumId id = datum(handle);
+  if (ownership_.owner(id) == here()) progress_.announce_readers(id, readers);
 }
 
 Parts RankSequence::partition(Handle whole, const Divide& divide, PartAccess access) {
@@ -118,13 +126,15 @@ void RankSequence::set_reduction(Handle handle, const Reduction& reduction) {
         " is in parts, was so, or is a part of another: tasks cannot reduce into it; register "
         "data of their own for that");
   }
-  record([&] { calls_.reduces(id); });
-  reductions_.insert(id.value);
+  // Ranks with different trees would wait for each other.
+  record([&] { calls_.reduces(id, comm::number_of_reduction_tree(reduction_tree_)); });
+  reductions_.emplace(id.value, Reduced{reduction, ownership_.owner(id) == here()});
 }
 
 void RankSequence::combine(Handle handle) {
   const comm::DatumId id = datum(handle);
   record([&] { calls_.combines(id); });
+  end_reduction(id, 0);
   if (ownership_.owner(id) != here()) return;
   const Handle local = application_.declared.used(handle);
   if (local) here_alone([&] { application_.reductions.combine(local); });
@@ -162,6 +172,7 @@ void RankSequence::begin_unregister(Handle handle, const char* call) {
                      " is a part of another; take the partition back (unpartition)");
   }
   record([&] { calls_.forgets(id); });
+  end_reduction(id, 0);
   reductions_.erase(id.value);
   divided_.erase(id.value);
   here_alone([&] { release_parts(ownership_.remove(id)); });

@@ -10,13 +10,14 @@
 namespace vicinal::runtime {
 
 RankSequence::RankSequence(comm::Progress& progress, engine::Application& application,
-                           bool is_limited, Report report, Provide provide)
+                           bool is_limited, const std::optional<comm::Tree>& reduction_tree,
+                           Calls calls)
     : progress_(progress),
       application_(application),
       ownership_(progress.rank(), progress.ranks()),
+      reduction_tree_(reduction_tree),
       compares_(progress.compares()),
-      report_(std::move(report)),
-      provide_(std::move(provide)) {
+      runtime_(std::move(calls)) {
   progress_.begin(application_.engine, application_.transfers, *this,
                   std::hash<std::string_view>{}(version()), is_limited);
 }
@@ -71,13 +72,14 @@ void RankSequence::read_uses(std::span<const Operand> operands, const TaskSpec* 
         throw UsageError(name_of_task(spec) + " reduces into handle " + name_of(id) +
                          ", which has no reduction; call set_reduction before");
       }
-      if (reduced_ && ownership_.owner(*reduced_) != ownership_.owner(id)) {
+      const bool is_elsewhere = reduced_ && ownership_.owner(*reduced_) != ownership_.owner(id);
+      if (is_elsewhere && !reduction_tree_) {
         throw UsageError(name_of_task(spec) + " reduces into handles " + name_of(*reduced_) +
                          " and " + name_of(id) + " of two ranks; submit a task for each");
       }
       reduced_ = id;
       // It begins with the neutral element where there is no content.
-      mode = ownership_.unwritten(id) ? AccessMode::W : AccessMode::RW;
+      if (!reduction_tree_) mode = ownership_.unwritten(id) ? AccessMode::W : AccessMode::RW;
     }
     if (ownership_.was_in_family(id)) [[unlikely]] {
       in_family_ = true;
@@ -163,16 +165,17 @@ void RankSequence::throw_gone(const char* call, comm::DatumId id) const {
                    " was unregistered, or its partition was taken back; name data that are there");
 }
 
-// Tasks that reduce into data do so where the data live.
+// Without a tree tasks that reduce into data do so where the data live.
 RankId RankSequence::place(std::optional<RankId> rank, const TaskSpec* spec) const {
   if (rank && rank->value >= ranks()) refuse_rank(*rank, ranks(), name_of_task(spec));
-  if (!reduced_) return rank ? *rank : ownership_.place(uses_);
+  if (!reduced_ || reduction_tree_) return rank ? *rank : ownership_.place(uses_);
   const RankId owner = ownership_.owner(*reduced_);
   if (rank && *rank != owner) {
     throw UsageError(name_of_task(spec) + " reduces into handle " + name_of(*reduced_) +
                      " of rank " + std::to_string(owner.value) + " on rank " +
                      std::to_string(rank->value) +
-                     "; leave TaskSpec::rank out, for tasks reduce into data where they live");
+                     "; leave TaskSpec::rank out, for with the option reduction_tree off tasks "
+                     "reduce into data where they live");
   }
   return owner;
 }
@@ -189,19 +192,36 @@ void RankSequence::require_after(const TaskSpec& spec, RankId on) const {
   }
 }
 
-void RankSequence::submit(const comm::Transfer& transfer, int priority) {
+// Of what the task at hand is to receive.
+engine::Destination RankSequence::destination() {
+  engine::Arrivals& arrivals = application_.transfers.arrivals();
+  if (!arrivals.any()) return {};
+  for (const comm::Use& use : uses_) {
+    if (!writes(use.mode)) continue;
+    return arrivals.next(application_.declared.used(application_.declared.name(use.datum.value)));
+  }
+  return arrivals.next({});
+}
+
+void RankSequence::submit(const comm::Transfer& transfer, int priority,
+                          const engine::Destination& to) {
   const std::uint32_t number = transfer.datum.value;
   const Handle local = application_.declared.local(application_.declared.name(number), "submit");
   // For data of this rank there was room when they were registered.
   if (transfer.from == here() && ownership_.owner(transfer.datum) != here()) {
-    provide_(ownership_.bytes(transfer.datum), name_of(transfer.datum));
+    runtime_.provide(ownership_.bytes(transfer.datum), name_of(transfer.datum));
   }
-  const std::uint64_t id = progress_.add(transfer, local.impl()->layout, priority);
-  if (transfer.from == here()) {
-    application_.transfers.submit_send(local, id, priority);
-  } else {
-    application_.transfers.submit_receive(local, id);
-  }
+  if (transfer.from != here()) return submit_receive(transfer, local, priority, to);
+  const bool takes_place = application_.submissions.submitter() == nullptr;
+  const std::uint64_t id = progress_.add(transfer, local.impl()->layout, priority, takes_place);
+  application_.transfers.submit_send(local, id, priority);
+}
+
+void RankSequence::submit_receive(const comm::Transfer& transfer, Handle into, int priority,
+                                  const engine::Destination& to) {
+  const bool takes_place = application_.submissions.submitter() == nullptr;
+  const std::uint64_t id = progress_.add(transfer, into.impl()->layout, priority, takes_place);
+  application_.transfers.submit_receive(into, id, to);
 }
 
 void RankSequence::submit(std::span<const comm::Transfer> transfers, int priority) {
@@ -245,14 +265,21 @@ RankId RankSequence::takes(const TaskSpec& spec) {
   const RankId on = place(spec.rank, &spec);
   if (!spec.after.empty()) [[unlikely]]
     require_after(spec, on);
+  priority_ = spec.priority;
+  if (!reductions_.empty()) [[unlikely]] {
+    end_reductions();
+    begin_reductions(on);
+  }
   const comm::Ownership::Effects effects = ownership_.run(uses_, on);
   if (effects.before.empty() && effects.stale.empty() && effects.after.empty()) [[likely]] {
     after_.clear();
     return on;
   }
-  priority_ = spec.priority;
   here_alone([&] {
-    submit(effects.before, priority_);
+    for (const comm::Transfer& transfer : effects.before) {
+      const bool is_for_it = on == here() && transfer.from != here();
+      submit(transfer, priority_, is_for_it ? destination() : engine::Destination{});
+    }
     invalidate(effects.stale);
     if (on != here()) return submit(effects.after, priority_);
     after_.assign(effects.after.begin(), effects.after.end());
@@ -279,6 +306,7 @@ void RankSequence::access(Handle handle, AccessMode mode) {
   if (writes(mode)) require_may_write(id);
   if (reads(mode)) require_written(id, "reads", "acquire");
   record([&] { calls_.accesses(id, mode); });
+  end_reduction(id, 0);
   const comm::Ownership::Effects effects = ownership_.run_everywhere(id, mode);
   here_alone([&] {
     submit(effects.before, 0);

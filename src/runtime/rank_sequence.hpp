@@ -2,6 +2,7 @@
 // receives are submitted around it, so that what is behind sees an ordinary sequence of tasks on local data.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -10,9 +11,9 @@
 #include <span>
 #include <string>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
+#include "comm/broadcast_trees.hpp"
 #include "comm/call_log.hpp"
 #include "comm/ownership.hpp"
 #include "comm/progress.hpp"
@@ -31,9 +32,17 @@ class RankSequence final : private comm::RankVoice {
   using Report = std::function<std::string()>;
   // Room from which content of so many bytes can be sent, of data with this name.
   using Provide = std::function<void(Bytes, const std::string&)>;
-  // Returns when all ranks have begun.
+  // Tasks may reduce into the data here.
+  using Declare = std::function<void(Handle, const Reduction&)>;
+  struct Calls {
+    Report report;
+    Provide provide;
+    Declare declare;
+  };
+  // Returns when all ranks have begun. `reduction_tree`: along which partial results of ranks come together; none: tasks
+  // reduce into data where these live.
   RankSequence(comm::Progress& progress, engine::Application& application, bool is_limited,
-               Report report, Provide provide);
+               const std::optional<comm::Tree>& reduction_tree, Calls calls);
 
   RankId here() const { return progress_.rank(); }
   std::uint32_t ranks() const { return progress_.ranks(); }
@@ -75,6 +84,7 @@ class RankSequence final : private comm::RankVoice {
   // The calls of the same names, of data that all ranks know. They throw the same on all ranks, or do what is to be done
   // here.
   void invalidate(Handle handle);
+  void announce_readers(Handle handle, std::uint32_t readers);
   Parts partition(Handle whole, const Divide& divide, PartAccess access);
   void unpartition(const Parts& parts);
   void set_reduction(Handle handle, const Reduction& reduction);
@@ -115,6 +125,15 @@ class RankSequence final : private comm::RankVoice {
   // A recording has begun.
   void begin_recording() { progress_.begin_recording(); }
   comm::Progress::Counts counts() const { return progress_.counts(); }
+  // Of other ranks: they are combined here. Any thread.
+  struct PartialResults {
+    std::uint64_t all = 0;
+    std::uint64_t passed_on = 0;  // of these: for data of yet other ranks
+  };
+  PartialResults partial_results() const {
+    return {partials_.load(std::memory_order_relaxed),
+            partials_passed_on_.load(std::memory_order_relaxed)};
+  }
 
  private:
   static constexpr std::uint64_t kFirstElsewhere = ~std::uint64_t{0} - 1;
@@ -136,7 +155,15 @@ class RankSequence final : private comm::RankVoice {
   [[noreturn]] void throw_gone(const char* call, comm::DatumId id) const;
   void release_copy(comm::DatumId id);
   void release_parts(std::span<const comm::DatumId> gone);
-  void submit(const comm::Transfer& transfer, int priority);
+  // rank_reductions.cpp
+  void begin_reductions(RankId on);
+  void end_reductions();
+  void end_reduction(comm::DatumId id, int priority);
+  void combine_here(const comm::Gathering& gathering, Handle local, int priority);
+  engine::Destination destination();
+  void submit(const comm::Transfer& transfer, int priority, const engine::Destination& to = {});
+  void submit_receive(const comm::Transfer& transfer, Handle into, int priority,
+                      const engine::Destination& to = {});
   void submit(std::span<const comm::Transfer> transfers, int priority);
   void invalidate(std::span<const comm::DatumId> stale);
   template <typename Note>
@@ -150,24 +177,30 @@ class RankSequence final : private comm::RankVoice {
     return application_.declared.describe(id.value);
   }
   std::string status() const override;
-  std::string report() const override { return report_(); }
+  std::string report() const override { return runtime_.report(); }
 
   comm::Progress& progress_;
   engine::Application& application_;
   comm::Ownership ownership_;
-  std::vector<comm::Use> uses_;                   // of the task at hand
-  std::vector<comm::Transfer> after_;             // it
-  int priority_ = 0;                              // its
-  std::optional<comm::DatumId> reduced_;          // its
-  bool in_family_ = false;                        // it uses data in parts
-  std::unordered_set<std::uint32_t> reductions_;  // data that tasks may reduce into
-  std::vector<bool> has_home_;                    // by number: memory or a file of the application
+  std::vector<comm::Use> uses_;           // of the task at hand
+  std::vector<comm::Transfer> after_;     // it
+  int priority_ = 0;                      // its
+  std::optional<comm::DatumId> reduced_;  // its
+  bool in_family_ = false;                // it uses data in parts
+  struct Reduced {
+    Reduction codelets;
+    bool is_declared = false;  // here
+  };
+  std::unordered_map<std::uint32_t, Reduced> reductions_;  // data that tasks may reduce into
+  const std::optional<comm::Tree> reduction_tree_;
+  std::atomic<std::uint64_t> partials_{0};            // statistics: relaxed
+  std::atomic<std::uint64_t> partials_passed_on_{0};  // likewise
+  std::vector<bool> has_home_;  // by number: memory or a file of the application
   std::unordered_map<std::uint32_t, std::vector<Divided>> divided_;  // by number of the whole
   comm::CallRecorder calls_;
   bool compares_;
   bool ends_early_ = false;
-  const Report report_;
-  const Provide provide_;
+  const Calls runtime_;
   mutable std::mutex waits_mutex_;
   std::string waits_in_;  // guarded by it; empty: it does not wait
 };

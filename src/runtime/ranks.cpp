@@ -1,6 +1,10 @@
 #include "runtime/ranks.hpp"
 
+#include <optional>
+
+#include "comm/broadcast_option.hpp"
 #include "comm/launch.hpp"
+#include "comm/measured_link.hpp"
 #include "vicinal/options.hpp"
 
 namespace vicinal {
@@ -26,7 +30,10 @@ Ranks Ranks::launched(const Options& options) {
   const comm::Launch launch = comm::find_launch(options.mpi);
   if (launch.mpi == comm::Mpi::none) return {};
   comm::ExchangeRules rules;
-  rules.deliveries.tree = comm::tree_of_option(options.broadcast);
+  comm::set_broadcast(rules.deliveries, options.broadcast);
+  const std::optional<comm::LinkCost> link = comm::link_of_option(options.rank_link);
+  rules.deliveries.link = link.value_or(comm::LinkCost{});
+  rules.deliveries.learns_link = !link;
   rules.silence = Time{static_cast<std::int64_t>(options.rank_timeout * 1e9)};
   return Ranks(std::make_shared<internals::RanksImpl>(
       [launch] { return comm::make_transport(launch); }, rules, kPatience));

@@ -64,12 +64,14 @@ Json to_json(const MachineDescription& machine) {
 std::string RuntimeImpl::facts_of_run() const {
   Json options = Json::object();
   for (const auto& [name, value] : options_.changed()) options[name] = value;
-  const Json facts = {{"command", base::command_of_process()},
-                      {"version", version()},
-                      {"policy", policy_name_},
-                      {"simulated", setup_.simulated != nullptr},
-                      {"options", options},
-                      {"machine", to_json(engine_->machine())}};
+  Json facts = {{"command", base::command_of_process()},
+                {"version", version()},
+                {"policy", policy_name_},
+                {"simulated", setup_.simulated != nullptr},
+                {"options", options},
+                {"machine", to_json(engine_->machine())}};
+  // Each of which has such a machine.
+  if (const trace::SharedRecording* const all = shared_recording()) facts["ranks"] = all->ranks();
   // The command line may be in any encoding.
   return facts.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
@@ -80,7 +82,9 @@ void RuntimeImpl::start_trace(const std::string& file, std::string_view events) 
   recorder.start({.file = file,
                   .categories = trace::parse_categories(events),
                   .memory = options_.trace_memory,
-                  .run = facts_of_run()});
+                  .run = facts_of_run(),
+                  .shared = shared_recording(),
+                  .rank = progress_ ? progress_->rank().value : 0});
   if (sequence_) sequence_->begin_recording();
   if (!recorder.on(trace::Category::submission)) return;
   application_->handles.for_each([this](const graph::Handle& handle) {

@@ -205,7 +205,10 @@ void RuntimeImpl::set_reduction(Handle handle, const Reduction& reduction) {
     sequence->set_reduction(handle, reduction);
     if (sequence->owner(handle) != sequence->here()) return;
   }
-  handle = application_->declared.local(handle, "set_reduction");
+  declare_reduction(application_->declared.local(handle, "set_reduction"), reduction);
+}
+
+void RuntimeImpl::declare_reduction(Handle handle, const Reduction& reduction) {
   try {
     application_->reductions.declare(handle, reduction);
   } catch (const CapacityError&) {
@@ -332,6 +335,12 @@ void RuntimeImpl::flush_home(graph::Handle& handle, memory::Request& request) {
   }
   if (request.state.load() == memory::RequestState::failed) std::rethrow_exception(request.error);
   engine_->data().release(request);
+}
+
+void RuntimeImpl::announce_readers(Handle handle, std::uint32_t ranks) {
+  RankSequence* const sequence = ranks_of(handle, "announce_readers");
+  if (sequence != nullptr) return sequence->announce_readers(handle, ranks);
+  check(application_->declared.local(handle, "announce_readers"), "announce_readers");
 }
 
 // The invalidation gives its room back when the tasks before it have ended, also while its slot is kept.

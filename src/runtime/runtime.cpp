@@ -209,6 +209,9 @@ void Runtime::release_typed(Handle handle, WriteBack write_back) {
   impl_->unregister(handle, write_back, "release");
 }
 
+void Runtime::announce_readers(Handle handle, std::uint32_t ranks) {
+  impl_->announce_readers(handle, ranks);
+}
 void Runtime::release_later(Handle handle) {
   impl_->release_later(handle);
 }

@@ -82,6 +82,7 @@ class RuntimeImpl {
   // It goes when the tasks that use it have ended; does not wait. Any thread, also inside a task.
   void let_go(Handle handle) noexcept;
   void release_later(Handle handle);
+  void announce_readers(Handle handle, std::uint32_t ranks);
   // Registers data that all ranks know, by `make` on the rank that owns them; none: the next in turn. Without other
   // ranks: calls `make`.
   template <typename Make>
@@ -109,6 +110,7 @@ class RuntimeImpl {
   void pin(std::byte* data, Bytes bytes);
   void unpin(std::byte* data);
   void set_reduction(Handle handle, const Reduction& reduction);
+  void declare_reduction(Handle handle, const Reduction& reduction);
 
   // recording.cpp
   void start_trace(const std::string& file, std::string_view events);
@@ -212,6 +214,10 @@ class RuntimeImpl {
   void warn_of_stall() const;
   void require_rules_apply(const engine::EngineConfig& config) const;
   std::string facts_of_run() const;  // JSON
+  // Of simulated ranks; null: the runtime has a recording of its own.
+  trace::SharedRecording* shared_recording() const {
+    return progress_ ? progress_->shared_recording() : nullptr;
+  }
   // Warns of what went wrong.
   void end_trace() noexcept;
   void record_known(const graph::Handle& handle) const;
@@ -223,6 +229,7 @@ class RuntimeImpl {
   const std::uint32_t number_ = next_runtime_number();
   const pid_t process_ = getpid();
   const Undelivered undelivered_ = parse_undelivered(options_.undelivered_errors);
+  const engine::ArrivalRule arrival_rule_ = engine::arrival_rule_of(options_.receive_placement);
   const int exceptions_at_start_ = std::uncaught_exceptions();
   std::atomic<bool> has_thrown_{false};  // a call has thrown why the run, or a handle, has failed
   std::atomic<bool> is_left_{false};     // nobody waits for it, or destroys it

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "comm/broadcast_option.hpp"
 #include "comm/simulated/simulated_ranks.hpp"
 #include "machine/machine_model.hpp"
 #include "runtime/ranks.hpp"
@@ -59,7 +60,7 @@ SimulatedCluster::SimulatedCluster(const machine::ClusterModel& model, std::uint
                                  model.name, network.hosts, ranks));
   }
   comm::DeliveryRules rules;
-  rules.tree = comm::tree_of_option(broadcast);
+  comm::set_broadcast(rules, broadcast);
   rules.link = cost_of(network);
   impl_->all = std::make_shared<Impl::InWorld>(world_.shared_, network,
                                                ranks == 0 ? network.hosts : ranks, rules);

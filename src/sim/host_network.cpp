@@ -27,7 +27,8 @@ void HostNetwork::send(const Message& message) {
   }
   const std::uint32_t slot = free_slots_.back();
   free_slots_.pop_back();
-  slots_[slot] = message;
+  slots_[slot] = {message};
+  if (message.in_order) fall_in(slot);
   const Time sent = spend(message.from, model_.send_overhead);
   schedule(slot, Step::flow, sent + model_.latency_between(message.from, message.to));
 }
@@ -39,15 +40,50 @@ Time HostNetwork::spend(std::uint32_t host, Time overhead) {
 }
 
 void HostNetwork::happened(std::uint64_t token) {
-  if (token % 2 == static_cast<std::uint64_t>(Step::flow)) {
-    flow(token / 2);
+  const auto slot = static_cast<std::uint32_t>(token / 2);
+  if (token % 2 == static_cast<std::uint64_t>(Step::arrive)) {
+    arrive(slot);
+  } else if (slots_[slot].message.in_order) {
+    fall_due(slot);
   } else {
-    arrive(token / 2);
+    flow(slot);
   }
 }
 
-void HostNetwork::flow(std::uint64_t slot) {
-  const Message& message = slots_[slot];
+// --- lines
+
+void HostNetwork::fall_in(std::uint32_t slot) {
+  Line& line = lines_[pair(slots_[slot].message)];
+  (line.last == kNone ? line.first : slots_[line.last].behind) = slot;
+  line.last = slot;
+}
+
+// One more of its line may flow. Those of one nanosecond may fall due in any order.
+void HostNetwork::fall_due(std::uint32_t slot) {
+  Line& line = lines_.find(pair(slots_[slot].message))->second;
+  if (line.flows) {
+    ++line.due;
+    return;
+  }
+  line.flows = true;
+  flow(line.first);
+}
+
+// The next one begins when all flows of this nanosecond have ended.
+void HostNetwork::fall_out(std::uint32_t slot) {
+  Line& line = lines_.find(pair(slots_[slot].message))->second;
+  line.flows = false;
+  line.first = slots_[slot].behind;
+  if (line.first == kNone) line.last = kNone;
+  if (line.due == 0) return;
+  --line.due;
+  schedule(line.first, Step::flow, world_.now());
+}
+
+// --- bytes
+
+void HostNetwork::flow(std::uint32_t slot) {
+  const Message& message = slots_[slot].message;
   const machine::NetworkRoute route = model_.route(message.from, message.to);
   std::array<Demand, 4> demands;
   for (std::size_t i = 0; i < route.count; ++i) {
@@ -63,7 +99,8 @@ void HostNetwork::flow(std::uint64_t slot) {
 }
 
 void HostNetwork::flow_ended(std::uint64_t slot) {
-  const Message message = slots_[slot];
+  const Message message = slots_[slot].message;
+  if (message.in_order) fall_out(static_cast<std::uint32_t>(slot));
   const machine::NetworkRoute route = model_.route(message.from, message.to);
   for (const machine::NetworkLink link : route.links()) {
     links_[link].carried.value += message.bytes.value;
@@ -73,7 +110,7 @@ void HostNetwork::flow_ended(std::uint64_t slot) {
 }
 
 void HostNetwork::arrive(std::uint64_t slot) {
-  const std::uint64_t id = slots_[slot].id;
+  const std::uint64_t id = slots_[slot].message.id;
   free_slots_.push_back(static_cast<std::uint32_t>(slot));
   listener_.message_arrived(id);
 }

@@ -6,13 +6,15 @@
 //   }                                     // listener.message_arrived(7) is called in between
 //
 // A message takes the overhead of its sender; the latency of its route; then its bytes flow, and all that flow at once share the
-// links of their routes max-min fairly; at last the overhead of its receiver. A host spends one overhead
+// links of their routes max-min fairly; at last the overhead of its receiver. Messages between two hosts that are in order, as on
+// one connection, flow in a row; their latencies pass meanwhile. A host spends one overhead
 // at a time, in the order in which they fall due, whether it sends or receives: LogP's processor (Culler et al. 1993), which is
 // the one thread of a rank that communicates. A message from a host to itself takes the overheads alone.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 
 #include "base/sure_memory.hpp"
 #include "machine/network_model.hpp"
@@ -28,6 +30,8 @@ class HostNetwork final : private Actor {
     std::uint32_t from = 0;
     std::uint32_t to = 0;
     Bytes bytes;
+    // Its bytes flow when those of all earlier such messages from this host to that one have left.
+    bool in_order = false;
   };
   // All calls come from World::step() or pass(), at the simulated time that they are about; they may send.
   class Listener {
@@ -59,6 +63,18 @@ class HostNetwork final : private Actor {
     Bytes carried;
   };
   static constexpr Resource kNotYet = 0xffffffffU;
+  static constexpr std::uint32_t kNone = 0xffffffffU;
+  struct Slot {
+    Message message;
+    std::uint32_t behind = kNone;  // the slot of the next message in its line
+  };
+  // Messages in order from one host to another that have not left, as they were sent.
+  struct Line {
+    std::uint32_t first = kNone;
+    std::uint32_t last = kNone;
+    std::uint32_t due = 0;  // of those that wait: whose latency has passed; the first ones
+    bool flows = false;     // the first
+  };
 
   void happened(std::uint64_t token) override;
   void flow_ended(std::uint64_t slot) override;
@@ -66,7 +82,13 @@ class HostNetwork final : private Actor {
   void schedule(std::uint64_t slot, Step step, Time at) {
     world_.schedule(place_, at, 2 * slot + static_cast<std::uint64_t>(step));
   }
-  void flow(std::uint64_t slot);
+  std::uint64_t pair(const Message& message) const {
+    return std::uint64_t{message.from} * model_.hosts + message.to;
+  }
+  void fall_in(std::uint32_t slot);
+  void fall_due(std::uint32_t slot);
+  void fall_out(std::uint32_t slot);
+  void flow(std::uint32_t slot);
   void arrive(std::uint64_t slot);
 
   World& world_;
@@ -75,8 +97,9 @@ class HostNetwork final : private Actor {
   World::Place place_;
   base::SureVector<Link> links_;       // by number; resources are made when a message first passes
   base::SureVector<Time> busy_until_;  // by host: with overheads
-  base::SureVector<Message> slots_;    // on their way
+  base::SureVector<Slot> slots_;       // on their way
   base::SureVector<std::uint32_t> free_slots_;
+  std::unordered_map<std::uint64_t, Line> lines_;
 };
 
 }  // namespace vicinal::sim

@@ -84,6 +84,7 @@ enum class Event : std::uint16_t {
   clock_compared,
   message_began,
   message_ended,
+  of_rank,
 };
 
 enum class FieldType : std::uint8_t {
@@ -141,7 +142,7 @@ namespace table {
 
 inline constexpr std::string_view kModes = "reduction|R|W|RW||||commute|||scratch";
 inline constexpr std::string_view kCauses =
-    "task|prefetch|eviction|write-behind|application|through RAM";
+    "task|prefetch|eviction|write-behind|application|through RAM|arrival";
 
 inline constexpr Field kTask{"task", FieldType::task, "the task"};
 inline constexpr Field kHandle{"handle", FieldType::handle, "the datum"};
@@ -438,6 +439,13 @@ inline constexpr EventEntry kEvents[] = {
       Field{"direction", FieldType::choice, "which", "sent|received"},
       Field{"datum", FieldType::number, "the same number on all ranks"},
       Field{"number", FieldType::number, "of the messages of the datum between the two, from 1"}},
+     Tail::none},
+    {Event::of_rank,
+     Category::always,
+     "of rank",
+     "What the thread records from here on is of this rank: all simulated ranks record into one "
+     "file.",
+     {Field{"rank", FieldType::number, "from 0"}},
      Tail::none},
 };
 

@@ -31,7 +31,7 @@ struct RecordedEvent {
 
 // A rank of a run whose files are read as one.
 struct RankOfSource {
-  std::string path;  // of its file
+  std::string path;  // of its file, which may be that of all
   // Its part of the nodes and workers of the run.
   std::uint32_t first_node = 0;
   std::uint32_t nodes = 0;
@@ -42,6 +42,7 @@ struct RankOfSource {
   std::int64_t offset_ns = 0;     // when the clocks were first compared
   double drift = 0;               // what the offset gains in ns per second, in all
   std::uint64_t error_ns = 0;     // by which the offset is wrong at most
+  bool has_common_clock = false;  // it is simulated, as all are: there is nothing to compare
 };
 
 class EventSource {

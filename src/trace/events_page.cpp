@@ -72,7 +72,8 @@ policy, when its candidates or their scores are others. Between two such events 
 are neither packed nor sparse, are read as well; earlier versions do not read these.
 
 On [several ranks](user-guide.md#several-nodes) each records into a file of its own, `run.rank0.vtrace` and so on; the files
-of all are [read as one run](report-page.md#several-ranks).
+of all are [read as one run](report-page.md#several-ranks). [Simulated ranks](user-guide.md#simulated-ranks) record into one
+file, in the order in which things happened: `of rank` says whose events follow.
 
 ## Categories
 

@@ -78,11 +78,11 @@ std::string_view to_string(Tail tail) {
 }
 
 std::string make_head(ClockKind kind, const ClockPair& origin, double ns_per_tick,
-                      Categories recorded, std::string_view run) {
+                      Categories recorded, std::string_view run, std::uint32_t form) {
   Json table = Json::array();
   for (const EventEntry& each : events()) table.push_back(event_json(each));
   const Json head{{"format", "vicinal recording"},
-                  {"version", kVersion},
+                  {"version", form},
                   {"clock", clock_json(kind, origin, ns_per_tick)},
                   {"recorded", recorded_json(recorded)},
                   {"events", std::move(table)},
@@ -101,12 +101,12 @@ std::uint64_t checksum_of_head(std::string_view head) {
   return checksum(SegmentHead{}, words);
 }
 
-std::string make_front(std::string_view head) {
+std::string make_front(std::string_view head, std::uint32_t form) {
   std::string front(kMagic);
   const auto put = [&front](auto number) {
     front.append(reinterpret_cast<const char*>(&number), sizeof number);
   };
-  put(kVersion);
+  put(form);
   put(kByteOrder);
   put(std::uint64_t{head.size()});
   put(checksum_of_head(head));

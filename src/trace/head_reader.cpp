@@ -49,10 +49,10 @@ std::string_view text_of_head(std::span<const std::byte> file, const std::string
   }
   if (order != kByteOrder) refuse_damaged(name, 12, "the mark of the order of bytes is wrong");
   const auto version = load<std::uint32_t>(file, 8);
-  if (version > kVersion) {
+  if (version > kFormOfRanks) {
     refuse_file(name, 8,
                 fmt::format("the file is a recording of form {}, this program reads forms up to {}",
-                            version, kVersion),
+                            version, kFormOfRanks),
                 "read the file with the version of Vicinal that made it, or a later version");
   }
   if (version == 0) refuse_damaged(name, 8, "there is no form 0 of recordings");

@@ -27,7 +27,8 @@ bool is_region(Event event) {
 
 }  // namespace
 
-JoinedIds::JoinedIds(std::span<const RankOfSource> ranks) : ranks_(ranks), tables_(ranks.size()) {}
+JoinedIds::JoinedIds(std::span<const RankOfSource> ranks, Names names)
+    : ranks_(ranks), names_(names), tables_(ranks.size()) {}
 
 std::uint64_t JoinedIds::number(std::uint32_t rank, Kind kind, std::uint64_t id) {
   const auto place = static_cast<std::size_t>(kind);
@@ -63,7 +64,7 @@ std::uint64_t JoinedIds::value(std::uint32_t rank, FieldType type, std::uint64_t
     case FieldType::copy:
       return number(rank, Kind::copy, value);
     case FieldType::name:
-      return number(rank, Kind::name, value);
+      return number(names_ == Names::common ? 0 : rank, Kind::name, value);
     case FieldType::node:
       return shifted(of, "memory node", value, of.first_node, of.nodes);
     case FieldType::worker:

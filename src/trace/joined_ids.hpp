@@ -18,8 +18,9 @@ namespace vicinal::trace {
 
 class JoinedIds {
  public:
-  // `ranks` stays where it is.
-  explicit JoinedIds(std::span<const RankOfSource> ranks);
+  // `ranks` stays where it is. Names that are common are given by one rank, and used by all.
+  enum class Names : std::uint8_t { own, common };
+  explicit JoinedIds(std::span<const RankOfSource> ranks, Names names = Names::own);
 
   // The event as that of the rank. What it refers to is valid until the next call. Throws UsageError: the machine of the
   // rank has not what the event names.
@@ -39,6 +40,7 @@ class JoinedIds {
 
   using Tables = std::array<base::IdMap, static_cast<std::size_t>(Kind::kinds)>;
   std::span<const RankOfSource> ranks_;
+  const Names names_;
   std::vector<Tables> tables_;  // by rank
   std::array<std::uint32_t, static_cast<std::size_t>(Kind::kinds)> last_{};
   std::vector<std::uint64_t> room_;

@@ -8,7 +8,7 @@
 // The file begins with
 //
 //   bytes 0..7    "VICTRACE"
-//   bytes 8..11   the version of the form, 2; form 1 has no packed segments
+//   bytes 8..11   the form; form 1 has no packed segments, form 3 has the events of all ranks of a run (see ranks_of_file.hpp)
 //   bytes 12..15  0x01020304, in the order of the writer's processor
 //   bytes 16..23  how many bytes the head has
 //   bytes 24..31  the checksum of the head
@@ -35,7 +35,6 @@
 namespace vicinal::trace {
 
 inline constexpr std::string_view kMagic = "VICTRACE";
-inline constexpr std::uint32_t kVersion = 2;
 inline constexpr std::uint32_t kByteOrder = 0x01020304;
 
 // Before each piece of the file behind its head; all are whole words.

@@ -17,7 +17,8 @@ namespace vicinal::trace {
 
 namespace {
 
-// Of all recorders of the process: a thread knows by it whether its lane is of the present recording.
+// Of all recorders of the process: a thread knows by it whether its lane is of the present recording. Threads that record take
+// their numbers from it as well.
 std::atomic<std::uint64_t> sessions{0};
 
 }  // namespace
@@ -47,16 +48,19 @@ void Recorder::start(const RecordingOptions& options) {
     throw UsageError("trace: a recording is active; stop it before the next is started");
   }
   const std::uint64_t number = sessions.fetch_add(1, std::memory_order_relaxed) + 1;
-  session_ = std::make_unique<Session>(options, clock_, number);
-  try {
-    session_->begin_writer();
-  } catch (...) {
-    session_.reset();
-    throw;
+  if (options.shared != nullptr) {
+    session_ = options.shared->join(options, clock_);
+    shared_ = options.shared;
+    rank_ = options.rank;
+  } else {
+    auto session = std::make_shared<Session>(options, clock_);
+    session->begin_writer();
+    session_ = std::move(session);
   }
   session_number_.store(number, std::memory_order_release);
   // Release: who sees a category finds the session.
-  categories_.store(options.categories | bit(Category::always) | above_, std::memory_order_release);
+  categories_.store(session_->categories | bit(Category::always) | above_,
+                    std::memory_order_release);
   beginnings_.fetch_add(1, std::memory_order_relaxed);
   update_listening();
 }
@@ -66,9 +70,35 @@ RecordingSummary Recorder::stop() {
   if (!session_) return {};
   categories_.store(above_, std::memory_order_seq_cst);
   update_listening();
-  RecordingSummary summary = session_->end();
+  RecordingSummary summary = shared_ != nullptr ? shared_->leave() : session_->end();
+  shared_ = nullptr;
   ended_.push_back(std::move(session_));
   return summary;
+}
+
+// --- a recording that several share
+
+std::string SharedRecording::file() const {
+  return session_ ? session_->path : std::string();
+}
+
+std::shared_ptr<Recorder::Session> SharedRecording::join(const RecordingOptions& options,
+                                                         ClockKind clock) {
+  if (!session_) {
+    session_ = std::make_shared<Recorder::Session>(options, clock);
+  } else if (session_->path != options.file) {
+    throw UsageError(fmt::format(
+        "trace: all simulated ranks record into one file, \"{}\" now; name the same, or "
+        "stop the recording on all ranks before one begins the next",
+        session_->path));
+  }
+  ++recorders_;
+  return session_;
+}
+
+RecordingSummary SharedRecording::leave() {
+  if (--recorders_ > 0) return {.file = session_->path, .error = {}};
+  return std::exchange(session_, nullptr)->end();
 }
 
 void Recorder::set_above(Categories bits) {
@@ -82,12 +112,17 @@ std::int64_t Recorder::other_now() const {
 
 // --- the thread's place
 
-// The first event of the thread in this recording. One that began before a recording was stopped may come after that.
+// The first event of the thread in this recording, or the first since it has recorded for another recorder. One that began
+// before a recording was stopped may come after that.
 WriteCursor* Recorder::enter(std::uint64_t number) {
   const std::lock_guard lock(mutex_);
-  if (!session_ || session_->number != number) return nullptr;
+  if (!session_ || session_number_.load(std::memory_order_relaxed) != number) return nullptr;
   try {
-    own_ = {number, &session_->lane_of_new_thread()};
+    if (own_.thread == 0) own_.thread = sessions.fetch_add(1, std::memory_order_relaxed) + 1;
+    const Session::FoundLane found = session_->lane_of(own_.thread);
+    own_ = {number, &found.lane, own_.thread};
+    if (shared_ != nullptr) record<Event::of_rank>(rank_);
+    if (!found.is_new) return own_.place;
     char name[32] = {};
     if (pthread_getname_np(pthread_self(), name, sizeof name) != 0) name[0] = 0;
     record_text<Event::thread_named>(name, kNoWorker.value);

@@ -31,11 +31,16 @@
 
 namespace vicinal::trace {
 
+class SharedRecording;
+
 struct RecordingOptions {
   std::string file;
   Categories categories = kAllCategories;
   Bytes memory = Bytes{256ULL << 20};  // that events not yet written may take
   std::string run = "{}";              // JSON: what the head says of the run
+  SharedRecording* shared =
+      nullptr;  // of a simulated rank: it and its number; what others have begun they share
+  std::uint32_t rank = 0;
 };
 
 struct RecordingSummary {
@@ -67,6 +72,7 @@ struct WriteCursor {
 struct OwnCursor {
   std::uint64_t session = 0;
   WriteCursor* place = nullptr;
+  std::uint64_t thread = 0;  // its number, once it has taken part in one
 };
 
 }  // namespace vicinal::trace
@@ -85,9 +91,11 @@ class Recorder final : public internals::Recorder, public DecisionListener {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // One thread at a time, like stop. Throws UsageError: it records already, or the file cannot be written.
+  // One thread at a time, like stop. Throws UsageError: it records already, the file cannot be written, or others that it
+  // shares a recording with record into another one.
   void start(const RecordingOptions& options);
-  // Events of other threads that are on their way may or may not be in the file.
+  // Events of other threads that are on their way may or may not be in the file. Of a shared recording the last one to
+  // stop tells its bytes.
   RecordingSummary stop();
   bool records() const { return categories() != 0; }
 
@@ -150,6 +158,7 @@ class Recorder final : public internals::Recorder, public DecisionListener {
   void hand_on_to(DecisionListener* next);  // before others use it; null: nobody
 
  private:
+  friend class SharedRecording;
   struct Lane;
   struct Session;
   static constexpr std::uint64_t head(Event event, std::size_t words, std::uint32_t first) {
@@ -216,8 +225,29 @@ class Recorder final : public internals::Recorder, public DecisionListener {
   std::atomic<std::uint64_t> session_number_{0};
   DecisionListener* next_ = nullptr;
   std::mutex mutex_;  // guards what follows
-  std::unique_ptr<Session> session_;
-  std::vector<std::unique_ptr<Session>> ended_;  // threads may still be about to write there
+  std::shared_ptr<Session> session_;
+  SharedRecording* shared_ = nullptr;  // that the session is of
+  std::uint32_t rank_ = 0;
+  std::vector<std::shared_ptr<Session>> ended_;  // threads may still be about to write there
+};
+
+// What the recorders of simulated ranks have in common: they record into one file, and one thread makes all their calls. The
+// first that starts begins the file, the last that stops ends it. It outlives them.
+class SharedRecording {
+ public:
+  explicit SharedRecording(std::uint32_t ranks) : ranks_(ranks) {}
+  std::uint32_t ranks() const { return ranks_; }
+  // Into which some of them record now; empty: none does.
+  std::string file() const;
+
+ private:
+  friend class Recorder;
+  std::shared_ptr<Recorder::Session> join(const RecordingOptions& options, ClockKind clock);
+  RecordingSummary leave();
+
+  const std::uint32_t ranks_;
+  std::shared_ptr<Recorder::Session> session_;
+  std::uint32_t recorders_ = 0;  // that record now
 };
 
 }  // namespace vicinal::trace

@@ -45,18 +45,19 @@ double first_pace(const ClockPair& first, ClockKind clock) {
 
 }  // namespace
 
-Recorder::Session::Session(const RecordingOptions& options, ClockKind clock,
-                           std::uint64_t its_number)
-    : number(its_number),
-      path_(options.file),
+Recorder::Session::Session(const RecordingOptions& options, ClockKind clock)
+    : categories(options.categories),
+      path(options.file),
       clock_(clock),
       simulated_(clock == ClockKind::simulated),
       most_chunks_(std::max<std::uint64_t>(options.memory.value / sizeof(Chunk), 2)),
       packed_(std::make_unique_for_overwrite<std::uint64_t[]>(kPackedWords)) {
   open_file();
   const ClockPair origin = simulated_ ? ClockPair{} : read_both(clock);
+  const std::uint32_t form = options.shared != nullptr ? kFormOfRanks : kForm;
   const std::string front = make_front(
-      make_head(clock, origin, first_pace(origin, clock), options.categories, options.run));
+      make_head(clock, origin, first_pace(origin, clock), options.categories, options.run, form),
+      form);
   write_all(front.data(), front.size());
 }
 
@@ -64,9 +65,9 @@ Recorder::Session::Session(const RecordingOptions& options, ClockKind clock,
 void Recorder::Session::open_file() {
   const auto fails = [&](std::string_view why) {
     if (file_ >= 0) close(file_);
-    throw UsageError(fmt::format("trace: \"{}\" cannot be written: {}", path_, why));
+    throw UsageError(fmt::format("trace: \"{}\" cannot be written: {}", path, why));
   };
-  file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) {
     fails(fmt::format("{}; name a file in a folder that exists and may be written to",
                       std::strerror(errno)));
@@ -76,7 +77,7 @@ void Recorder::Session::open_file() {
   }
   struct stat status {};
   const bool is_file = fstat(file_, &status) == 0 && S_ISREG(status.st_mode);
-  if (is_file && kind_of_file(path_) == KindOfFile::other) {
+  if (is_file && kind_of_file(path) == KindOfFile::other) {
     fails(
         "it is a file of another kind, which would be lost; name another file, or remove it first");
   }
@@ -123,14 +124,18 @@ void Recorder::Session::give_back(Chunk* chunk) {
   free_ = chunk;
 }
 
-Recorder::Lane& Recorder::Session::lane_of_new_thread() {
+Recorder::Session::FoundLane Recorder::Session::lane_of(std::uint64_t thread) {
   const std::lock_guard lock(mutex_);
+  for (const auto& lane : lanes_) {
+    if (lane->thread == thread) return {*lane};
+  }
   lanes_.push_back(std::make_unique<Lane>());
   Lane& lane = *lanes_.back();
   lane.session = this;
   lane.number = static_cast<std::uint32_t>(lanes_.size() - 1);
+  lane.thread = thread;
   if (!simulated_) lane.spare.store(make_chunk(), std::memory_order_relaxed);
-  return lane;
+  return {lane, true};
 }
 
 bool Recorder::Session::next_chunk(Lane& lane) {
@@ -309,13 +314,13 @@ RecordingSummary Recorder::Session::end() {
     free_ = chunk->next;
     munmap(chunk, sizeof(Chunk));
   }
-  summary.file = path_;
+  summary.file = path;
   summary.bytes = bytes_;
   if (!error_.empty()) {
     summary.error = fmt::format(
         "the recording in \"{}\" is not whole: {}; make room there, or name a file elsewhere "
         "(option trace)",
-        path_, error_);
+        path, error_);
   }
   return summary;
 }

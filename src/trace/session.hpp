@@ -43,21 +43,28 @@ struct alignas(128) Recorder::Lane : WriteCursor {
   std::atomic<Chunk*> full{nullptr};       // a list, the newest first
   std::atomic<std::uint64_t> lost_in_all{0};
   std::uint32_t number = 0;
+  std::uint64_t thread = 0;
 };
 
 struct Recorder::Session {
-  Session(const RecordingOptions& options, ClockKind clock, std::uint64_t number);
+  Session(const RecordingOptions& options, ClockKind clock);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  Lane& lane_of_new_thread();
+  // Nothing has been recorded in a lane that is new. Throws std::bad_alloc.
+  struct FoundLane {
+    Lane& lane;
+    bool is_new = false;
+  };
+  FoundLane lane_of(std::uint64_t thread);
   // A chunk for the thread, or none: then the memory is used up.
   bool next_chunk(Lane& lane);
   void begin_writer();
   RecordingSummary end();
 
-  const std::uint64_t number;
+  const Categories categories;
+  const std::string path;
   std::atomic<std::uint32_t> next_name{0};
 
  private:
@@ -73,7 +80,6 @@ struct Recorder::Session {
   void run_writer();
   void write_what_there_is();
 
-  const std::string path_;
   const ClockKind clock_;
   const bool simulated_;
   const std::uint64_t most_chunks_;

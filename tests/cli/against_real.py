@@ -28,7 +28,21 @@ def test_calibrate(folder):
         check(part in text, f"calibrate: no {part} in {text}")
     result = run("calibrate", "--tile", "16", "--workers", "1", "--output", "-")
     check(result.stdout.startswith("# Measured"), f"calibrate to the output: {result.stdout}")
+    test_options_of_the_real_run(path)
     test_against_real(path, folder)
+
+
+def test_options_of_the_real_run(machine):
+    # The real run refuses this variable, and the error has its command.
+    for options in (["--panel", "32"], ["--panel", "0"]):
+        result = run("simulate", "cholesky", "--tiles", "2", "--tile", "128", *options, "--machine", machine, "--policy",
+                     "lws", "--against", "real", environment={"VICINAL_MACHINE": "v100"})
+        expect_refusal(result, 2, ["--against real: the run failed: ", " --size '256' --tile '128' ", " --policy 'lws'"],
+                       f"the real run with {options}")
+        check(("--panel '32'" in result.stderr) == (options[1] == "32"), f"{options}: {result.stderr}")
+    result = run("simulate", "qr", "--tiles", "2", "--tile", "128", "--panel", "16", "--panel-tree", "binary", "--machine",
+                 machine, "--policy", "lws", "--against", "real", environment={"VICINAL_MACHINE": "v100"})
+    expect_refusal(result, 2, ["--panel '16'", "--panel-tree 'binary'"], "the real run of qr")
 
 
 def test_against_real(machine, folder):

@@ -77,11 +77,23 @@ def test_applications(launcher):
     expect_right(launcher, 3, "cholesky", "--size", "300", "--tile", "64", "--precision", "float")
 
 
+# Of each sum all ranks but the first have one, of which few come to the first.
+def check_partial_results(launcher, ranks):
+    combined = [rank["partial_results"] for rank in ranks]
+    sums, rest = divmod(sum(combined), len(ranks) - 1)
+    check(sums > 0 and rest == 0, f"{launcher}: partial results: {combined}")
+    check(combined[0] == sums * (len(ranks) - 1).bit_length(), f"{launcher}: partial results: {combined}")
+    passed_on = sum(rank["partial_results_passed_on"] for rank in ranks)
+    check(passed_on == sum(combined) - combined[0], f"{launcher}: {passed_on} passed on, of {combined}")
+
+
 # Conjugate gradients, in memory and in a quarter of it: 56 blocks, of 10 pages of the matrix and 2 of each of 5 vectors.
 def test_rows(launcher, folder):
     solve = ["cg", "--grid", "256x128", "--blocks", "56", "--tolerance", "1e-2"]
     for ranks in (1, 2, 4, 7):
-        expect_right(launcher, ranks, *solve)
+        report = expect_right(launcher, ranks, *solve)
+        for one in report["runs"] if ranks > 1 else []:
+            check_partial_results(launcher, one["ranks"])
         limit = 56 * 20 * 4096 // ranks // 4
         report = expect_right(launcher, ranks, *solve, "--memory", str(limit), "--disk", folder)
         for one in report["runs"]:

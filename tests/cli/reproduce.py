@@ -32,14 +32,17 @@ def test_list():
     listed = run("reproduce")
     check(listed.returncode == 0, f"the list: {listed.stderr}")
     names = [line.split()[0] for line in listed.stdout.splitlines()]
-    for name in ("000-6", "000-8", "000-10", "000-16", "001-3", "001-4", "002-1", "003-2", "003-3", "003-4", "003-5"):
+    for name in ("000-6", "000-8", "000-10", "000-16", "001-3", "001-4", "002-1", "002-2", "002-3", "003-2", "003-3",
+                 "003-4", "003-5", "004-4.3", "004-4.16"):
         check(names.count(name) == 1, f"{name} is not in the list: {names}")
     check(names.index("000-6") < names.index("000-10"), f"numbers are not in their order: {names}")
+    check(names.index("004-4.9") < names.index("004-4.10"), f"numbers are not in their order: {names}")
+    check("4.7, 4.8 and 4.13 are left out" in " ".join(listed.stdout.split()), "what is left out")
     lines = listed.stdout.splitlines()
     check(all(len(line.split()) > 4 for line in lines if line[:4] == "  00"), "each has a sentence")
     check(all(len(line) <= 80 for line in lines), "the list is wider than 80 columns")
     papers = [line for line in lines if line[:2] == "00"]
-    check(len(papers) == 4 and "000: A generic scheduler" in papers[0], f"papers by their titles: {papers}")
+    check(len(papers) == 5 and "000: A generic scheduler" in papers[0], f"papers by their titles: {papers}")
     check("(Gonthier, Thibault, Marchal, 2024)" in " ".join(listed.stdout.split()), "authors and year")
 
 

@@ -25,9 +25,10 @@ Options plain_options(RankId) {
 }
 
 // The program on each of so many ranks; none fails.
-void run_everywhere(std::uint32_t ranks, const tests::RankProgram& program) {
+void run_everywhere(std::uint32_t ranks, const tests::RankProgram& program,
+                    const tests::RankOptions& options = plain_options) {
   comm::LocalWorld world(ranks, {});
-  const auto outcomes = tests::run_on_ranks(world, plain_options, program);
+  const auto outcomes = tests::run_on_ranks(world, options, program);
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
     EXPECT_EQ(outcomes[rank].text(), "") << "rank " << rank;
   }
@@ -50,6 +51,10 @@ const Codelet kOne{.name = "one", .cpu = [](KernelContext& k) {
                    }};
 const Codelet kNothing{.name = "nothing", .cpu = [](KernelContext&) {}};
 const Codelet kPlus{.name = "plus", .cpu = [](KernelContext& k) { ++k.data<std::uint64_t>(0)[0]; }};
+const Codelet kPlusBoth{.name = "plus both", .cpu = [](KernelContext& k) {
+                          ++k.data<std::uint64_t>(0)[0];
+                          ++k.data<std::uint64_t>(1)[0];
+                        }};
 const Codelet kZero{.name = "zero",
                     .cpu = [](KernelContext& k) { k.data<std::uint64_t>(0)[0] = 0; }};
 const Codelet kAdd{.name = "add", .cpu = [](KernelContext& k) {
@@ -136,8 +141,44 @@ TEST(RankCalls, TasksOfOthersAreLeftOutBeforeAnythingIsMade) {
   });
 }
 
-TEST(RankCalls, TasksReduceWhereTheDataLive) {
+TEST(RankCalls, TasksReduceAnywhere) {
   run_everywhere(3, [](Runtime& runtime) {
+    const Handle sum = runtime.register_empty(RankId{2}, Bytes{8}, "sum");
+    const Handle other = runtime.register_empty(RankId{1}, Bytes{8}, "other");
+    const Handle third = runtime.register_empty(RankId{0}, Bytes{8}, "third");
+    runtime.submit({.codelet = &kZero, .operands = {W(sum)}});
+    runtime.submit({.codelet = &kOne, .operands = {W(other)}});
+    runtime.submit({.codelet = &kOne, .operands = {W(third)}});
+    for (const Handle one : {sum, third}) {
+      runtime.set_reduction(one, {.neutral = &kZero, .combine = &kAdd});
+    }
+    const bool reads = runtime.this_rank() == RankId{1};
+    const std::uint64_t before = runtime.statistics().tasks_submitted;
+    // Where what they read lives.
+    runtime.submit({.codelet = &kAdd, .operands = {Reduce(sum), R(other)}});
+    EXPECT_EQ(runtime.statistics().tasks_submitted - before, reads ? 1U : 0U);
+    // Of two ranks.
+    runtime.submit({.codelet = &kPlusBoth, .operands = {Reduce(sum), Reduce(third)}});
+    runtime.submit({.codelet = &kPlus, .operands = {Reduce(sum)}, .rank = RankId{0}});
+    runtime.submit({.codelet = &kPlus, .operands = {Reduce(sum)}});
+    EXPECT_EQ(value_of(runtime, sum), 4U);
+    EXPECT_EQ(value_of(runtime, third), 2U);
+    // A copy of the version before is no partial result.
+    runtime.submit({.codelet = &kPlus, .operands = {Reduce(sum)}, .rank = RankId{1}});
+    EXPECT_EQ(value_of(runtime, sum), 5U);
+    runtime.submit({.codelet = &kPlus, .operands = {Reduce(sum)}, .rank = RankId{1}});
+    runtime.unregister(sum);
+    runtime.wait();
+  });
+}
+
+TEST(RankCalls, TasksReduceWhereTheDataLiveWithoutATree) {
+  const auto options = [](RankId rank) {
+    Options without = plain_options(rank);
+    without.reduction_tree = "off";
+    return without;
+  };
+  const auto program = [](Runtime& runtime) {
     const Handle sum = runtime.register_empty(RankId{2}, Bytes{8}, "sum");
     const Handle other = runtime.register_empty(RankId{1}, Bytes{8}, "other");
     runtime.submit({.codelet = &kZero, .operands = {W(sum)}});
@@ -157,7 +198,8 @@ TEST(RankCalls, TasksReduceWhereTheDataLive) {
     EXPECT_EQ(value_of(runtime, sum), 10U);
     runtime.unregister(sum);
     runtime.wait();
-  });
+  };
+  run_everywhere(3, program, options);
 }
 
 // As on one rank: the sum begins with the neutral element.
@@ -193,6 +235,26 @@ TEST(RankCalls, ConcernsKnowsAReductionIntoWhatNobodyHasWritten) {
     runtime.submit({.codelet = &kPlus, .operands = {Reduce(sum)}});
     EXPECT_EQ(runtime.concerns({Reduce(sum)}), runtime.this_rank() == RankId{1});
     EXPECT_EQ(value_of(runtime, sum), 1U);
+    runtime.wait();
+  });
+}
+
+// Who contributes concerns all ranks; so does the access that ends it.
+TEST(RankCalls, ConcernsKnowsWhoReduces) {
+  run_everywhere(3, [](Runtime& runtime) {
+    const Handle sum = runtime.register_empty(RankId{1}, Bytes{8}, "sum");
+    const Handle other = runtime.register_empty(RankId{2}, Bytes{8}, "other");
+    runtime.set_reduction(sum, {.neutral = &kZero, .combine = &kAdd});
+    runtime.submit({.codelet = &kZero, .operands = {W(sum)}});
+    runtime.submit({.codelet = &kZero, .operands = {W(other)}});
+    EXPECT_TRUE(runtime.concerns({Reduce(sum)}, RankId{2}));
+    runtime.submit({.codelet = &kPlus, .operands = {Reduce(sum)}, .rank = RankId{2}});
+    EXPECT_EQ(runtime.concerns({Reduce(sum)}, RankId{2}), runtime.this_rank() == RankId{2});
+    EXPECT_TRUE(runtime.concerns({Reduce(sum)}, RankId{0}));
+    EXPECT_TRUE(runtime.concerns({RW(sum)}));
+    runtime.submit({.codelet = &kPlus, .operands = {RW(sum)}});
+    EXPECT_EQ(runtime.concerns({RW(sum)}), runtime.this_rank() == RankId{1});
+    EXPECT_EQ(value_of(runtime, sum), 2U);
     runtime.wait();
   });
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -75,6 +76,58 @@ TEST(SimulatedCluster, TreesAreFasterThanTheOwnerAlone) {
   EXPECT_LT(time("binomial") * 3, off);
   EXPECT_LT(time("chain") * 3, off);
   EXPECT_LE(time("auto"), time("binomial") * 11 / 10);
+}
+
+// A task on each rank reduces into data of rank 0, which reads them.
+ClusterRun all_to_one(std::uint32_t count, const char* tree, Bytes bytes) {
+  const SimulatedCluster cluster("cluster:ranks=" + std::to_string(count));
+  std::deque<Runtime> ranks;
+  for (std::uint32_t r = 0; r < count; ++r) {
+    ranks.emplace_back(cluster.host(), Options{.policy = "lws", .reduction_tree = tree},
+                       cluster.world(), cluster.rank(RankId{r}));
+  }
+  for (Runtime& runtime : ranks) {
+    const Handle x = runtime.register_empty(RankId{0}, bytes, "x");
+    runtime.set_reduction(x, {.neutral = &kWrite, .combine = &kRead});
+    for (std::uint32_t r = 0; r < count; ++r) {
+      runtime.submit({.codelet = &kRead, .operands = {Reduce(x)}, .rank = RankId{r}});
+    }
+    const Handle seen = runtime.register_empty(RankId{0}, Bytes{8}, "seen");
+    runtime.submit({.codelet = &kRead, .operands = {W(seen), R(x)}});
+  }
+  for (Runtime& runtime : ranks) runtime.wait();
+  ClusterRun run{cluster.world().now(), {}};
+  for (Runtime& runtime : ranks) run.ranks.push_back(runtime.statistics());
+  return run;
+}
+
+TEST(SimulatedCluster, TimeToTheEndOfAReductionGrowsWithTheLogarithmOfTheRanks) {
+  for (const Bytes bytes : {Bytes{8}, Bytes{1 << 18}}) {
+    const auto of_eight = static_cast<double>(all_to_one(8, "binomial", bytes).end.ns);  // 3 steps
+    for (const std::uint32_t ranks : {13U, 16U, 33U, 64U, 200U}) {
+      const ClusterRun run = all_to_one(ranks, "binomial", bytes);
+      const std::uint64_t steps = std::bit_width(ranks - 1);
+      EXPECT_LE(run.ranks[0].partial_results, steps) << ranks;
+      EXPECT_LE(run.ranks[0].received.value, steps * bytes.value) << ranks;
+      EXPECT_LE(static_cast<double>(run.end.ns), of_eight * static_cast<double>(steps) / 3 * 1.1)
+          << ranks;
+      std::uint64_t all = 0;
+      for (const Statistics& rank : run.ranks) all += rank.partial_results;
+      EXPECT_EQ(all, ranks - 1) << ranks;
+    }
+  }
+}
+
+TEST(SimulatedCluster, TimeToTheEndOfAReductionAtOneRankGrowsWithTheRanks) {
+  const auto time = [](std::uint32_t ranks) {
+    const ClusterRun run = all_to_one(ranks, "flat", Bytes{1 << 18});
+    EXPECT_EQ(run.ranks[0].partial_results, ranks - 1);
+    return static_cast<double>(run.end.ns);
+  };
+  const double of_eight = time(8);
+  EXPECT_GT(time(64), of_eight * 63 / 7 * 0.8);
+  EXPECT_GT(time(200), of_eight * 199 / 7 * 0.8);
+  EXPECT_LT(time(200), of_eight * 199 / 7 * 1.2);
 }
 
 TEST(SimulatedCluster, TheSameTwice) {
@@ -231,6 +284,41 @@ TEST(SimulatedCluster, ABroadcastOfAFactorisationMissesNobodyAndSendsNoByteMore)
   std::uint64_t done = 0;
   for (const Statistics& rank : binomial.after) done += rank.application_tasks_done();
   EXPECT_EQ(done, graph.tasks().size());
+}
+
+// A send takes its place when the application has come to it, in simulated time: what comes after 50 tasks of 1 us each is late for
+// a version that is ready before.
+TEST(SimulatedCluster, AReaderIsLateWhereItsSubmissionIs) {
+  for (const char* const finding : {"sequence", "bags"}) {
+    for (const bool is_late : {false, true}) {
+      const SimulatedCluster cluster("occigen", 4);
+      std::deque<Runtime> ranks;
+      for (std::uint32_t r = 0; r < cluster.count(); ++r) {
+        ranks.emplace_back(cluster.host(), Options{.policy = "lws", .broadcast_finding = finding},
+                           cluster.world(), cluster.rank(RankId{r}));
+      }
+      for (Runtime& runtime : ranks) {
+        const Handle x = runtime.register_empty(RankId{0}, Bytes{1 << 20}, "x");
+        const Handle other = runtime.register_empty(RankId{0}, Bytes{8}, "other");
+        runtime.submit({.codelet = &kWrite, .operands = {W(x)}});
+        for (std::uint32_t r = 1; r < cluster.count(); ++r) {
+          const Handle seen = runtime.register_empty(RankId{r}, Bytes{8}, "seen");
+          runtime.submit({.codelet = &kRead, .operands = {W(seen), R(x)}});
+          for (int task = 0; task < 50 && is_late && r == 1; ++task)
+            runtime.submit({.codelet = &kWrite, .operands = {W(other)}});
+        }
+      }
+      for (Runtime& runtime : ranks) runtime.wait();
+      const Statistics statistics = ranks[0].statistics();
+      EXPECT_EQ(statistics.versions_to_several, 1U);
+      EXPECT_EQ(statistics.versions_in_time, is_late ? 0U : 1U) << finding;
+      EXPECT_EQ(statistics.late_sends, is_late ? 2U : 0U) << finding;
+      // What is late goes together where the sequence tells.
+      const bool is_found = !is_late || std::string_view(finding) == "sequence";
+      EXPECT_EQ(statistics.broadcasts, is_found ? 1U : 0U) << finding;
+      EXPECT_EQ(statistics.broadcasts_missed, 0U);
+    }
+  }
 }
 
 TEST(SimulatedCluster, GraphsThatRanksCannotPlayAreRefused) {

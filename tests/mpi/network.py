@@ -16,20 +16,16 @@ program.
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import time
 
 from job import ENVIRONMENT, Job, processor_seconds
+from rank_network import NETWORK, enter_namespaces, set_up
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-NETWORK = os.path.join(HERE, "network")
 RANKS = 4
 RATE = "1gbit"
-INSIDE = "TEST_NETWORK_VICINAL"  # the library refuses unknown variables that begin with VICINAL_
-SKIPPED = 77
 failures = []
 
 
@@ -38,34 +34,6 @@ def check(condition, what, text=""):
         return
     failures.append(what)
     print(f"FAILED: {what}\n--- it said\n{text}---", flush=True)
-
-
-def skip(why):
-    print(f"skipped: {why}")
-    sys.exit(SKIPPED)
-
-
-def enter_namespaces():
-    """Starts this program anew where it has a network, processes and mounts of its own."""
-    if os.geteuid() != 0:
-        skip("network namespaces need root")
-    for program in ("ip", "tc", "unshare"):
-        if shutil.which(program) is None:
-            skip(f"there is no {program}")
-    unshare = ["unshare", "--net", "--mount", "--uts", "--pid", "--fork", "--kill-child", "--mount-proc"]
-    if subprocess.run([*unshare, "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
-        skip("the system gives no namespaces")
-    os.execvpe("unshare", [*unshare, sys.executable, "-B", os.path.abspath(__file__), *sys.argv[1:]],
-               {**os.environ, INSIDE: "1"})
-
-
-def set_up():
-    # ip keeps its names there: these are not to be seen outside.
-    os.makedirs("/run/netns", exist_ok=True)
-    subprocess.run(["mount", "-t", "tmpfs", "none", "/run/netns"], check=True)
-    made = subprocess.run([os.path.join(NETWORK, "up"), str(RANKS), RATE], capture_output=True, text=True, check=False)
-    if made.returncode != 0:
-        skip(f"no network in namespaces: {made.stderr}")
 
 
 def command(mpi, *program):
@@ -144,9 +112,8 @@ def test_cable(mpi, program, rank=2, most=30):
 
 def main():
     vicinal, program, *mpis = sys.argv[1:]
-    if INSIDE not in os.environ:
-        enter_namespaces()
-    set_up()
+    enter_namespaces()
+    set_up(RANKS, RATE)
     for mpi in mpis:
         for application in ("cholesky", "gemm2d"):
             test_bytes(mpi, vicinal, application, "--size", "4096", "--tile", "256", "--check")

@@ -16,21 +16,23 @@
 
 namespace vicinal::testing::simgrid {
 
-// Hosts on one switch, "h0" and so on, with a NIC each that has its bandwidth out and in.
+// Hosts on one switch, "h0" and so on, with a NIC each that has its bandwidth out and in. Latency is broadcast.c's.
 inline std::string platform_of(const machine::NetworkModel& network) {
   if (network.tree || network.backplane || network.nics != 1)
     throw std::invalid_argument("platform_of: hosts have more between them than a NIC each");
-  // A message passes two links of this latency. It is the same for all, as SimGrid shares bandwidth in the inverse ratio of latencies.
-  const double latency = static_cast<double>(network.latency_between(0, 1).ns) * 1e-9 / 2;
   return fmt::format(
       "<?xml version='1.0'?>\n"
       "<!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">\n"
       "<platform version=\"4.1\">\n"
       "<cluster id=\"cluster\" prefix=\"h\" suffix=\"\" radical=\"0-{}\" speed=\"1f\""
-      " bw=\"{:.17g}Bps\" lat=\"{:.17g}s\" sharing_policy=\"SPLITDUPLEX\"/>\n"
+      " bw=\"{:.17g}Bps\" lat=\"0s\" sharing_policy=\"SPLITDUPLEX\""
+      " loopback_bw=\"1e18Bps\" loopback_lat=\"0s\"/>\n"
       "</platform>\n",
-      network.hosts - 1, network.nic.value, latency);
+      network.hosts - 1, network.nic.value);
 }
+
+// Of each rank of broadcast.c.
+inline constexpr int kProcesses = 3;
 
 // For a file of broadcast.c with this text: of each broadcast the times that it prints.
 inline std::vector<std::vector<double>> broadcast_arrivals(const machine::NetworkModel& network,
@@ -39,7 +41,9 @@ inline std::vector<std::vector<double>> broadcast_arrivals(const machine::Networ
   std::ofstream(folder.file("platform.xml")) << platform_of(network);
   std::ofstream(folder.file("broadcasts")) << text;
   std::ofstream hosts(folder.file("hosts"));
-  for (std::uint32_t host = 0; host < network.hosts; ++host) hosts << 'h' << host << '\n';
+  for (int of_rank = 0; of_rank < kProcesses; ++of_rank) {
+    for (std::uint32_t host = 0; host < network.hosts; ++host) hosts << 'h' << host << '\n';
+  }
   hosts.close();
   // Without the variable smpicc links SimGrid's library.
   output_of(
@@ -50,7 +54,7 @@ inline std::vector<std::vector<double>> broadcast_arrivals(const machine::Networ
       // What the program computes takes no time, nor do calls of MPI_Wtime, and of MPI_Testsome that find nothing.
       " --cfg=smpi/simulate-computation:no --cfg=smpi/wtime:0 --cfg=smpi/test:0"
       " ./broadcast broadcasts 2>&1",
-      folder.path(), VICINAL_SMPIRUN, network.hosts, kNetworkOptions)));
+      folder.path(), VICINAL_SMPIRUN, kProcesses * network.hosts, kNetworkOptions)));
   std::vector<std::vector<double>> all;
   for (std::string line; std::getline(output, line);) {
     std::istringstream words(line);

@@ -1,5 +1,6 @@
 // Random programs on ranks of one process: how many ranks there are, on what each runs, in which order their messages
-// come. RANKS_SEED and RANKS_PROGRAMS choose which programs, and how many. Under mpirun the ranks are its processes.
+// come. RANKS_SEED and RANKS_PROGRAMS choose which programs, and how many, RANKS_FINDING the way in which broadcasts are found (of
+// each rank another one without it). Under mpirun the ranks are its processes.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +44,11 @@ inline Options random_rank_options(base::Random& random, const RankBytes& bytes,
   if (random.below(3) == 0) {
     options.accelerators = 1 + static_cast<std::uint32_t>(random.below(2));
     if (random.below(2) == 0) options.accelerator_memory = Bytes{bytes.most_of_task + 4096};
+    constexpr const char* kPlacements[] = {"ram", "advised", "owner", "random"};
+    options.receive_placement = kPlacements[random.below(4)];
   }
+  const char* const way = std::getenv("RANKS_FINDING");
+  options.broadcast_finding = way != nullptr ? way : random.below(2) == 0 ? "sequence" : "bags";
   return options;
 }
 
@@ -74,10 +79,18 @@ inline const Ranks& launched_ranks() {
   return ranks;
 }
 
+// Of all ranks of a program.
+inline std::string reduction_tree_of(std::uint64_t seed) {
+  const char* const trees[] = {"auto", "flat", "chain", "binary", "binomial", "3-ary", "off"};
+  return trees[seed % 7];
+}
+
 inline Options random_rank_options(std::uint64_t seed, RankId rank, const RankBytes& bytes,
                                    const std::string& folder) {
   base::Random random(seed * 1000 + rank.value);
-  return random_rank_options(random, bytes, folder);
+  Options options = random_rank_options(random, bytes, folder);
+  options.reduction_tree = reduction_tree_of(seed);
+  return options;
 }
 
 // As rank of several processes.
@@ -97,9 +110,9 @@ inline void play_as_rank(std::uint64_t seed, const MakeRankedProgram& make,
 
 // As all ranks, in a random number.
 inline void play_on_ranks(std::uint64_t seed, const MakeRankedProgram& make,
-                          const std::string& folder) {
+                          const std::string& folder, std::uint32_t most_ranks) {
   base::Random random(seed ^ 0x5eed);
-  const auto ranks = static_cast<std::uint32_t>(1 + random.below(5));
+  const auto ranks = static_cast<std::uint32_t>(1 + random.below(most_ranks));
   const RankedProgram program = make(seed, ranks, random);
   comm::LocalWorld world(ranks, {.seed = seed,
                                  .delayed = static_cast<double>(random.below(3)) / 4,
@@ -115,7 +128,8 @@ inline void play_on_ranks(std::uint64_t seed, const MakeRankedProgram& make,
 }
 
 // Stops at the first program that fails, whose seed is said.
-inline void play_random_programs(const std::string& name, const MakeRankedProgram& make) {
+inline void play_random_programs(const std::string& name, const MakeRankedProgram& make,
+                                 std::uint32_t most_ranks = 5) {
   const testing::TemporaryFolder folder(name);
   const char* const given = std::getenv("RANKS_SEED");
   const char* const number = std::getenv("RANKS_PROGRAMS");
@@ -126,7 +140,7 @@ inline void play_random_programs(const std::string& name, const MakeRankedProgra
     if (launched_ranks().count() > 1) {
       play_as_rank(seed, make, folder.path());
     } else {
-      play_on_ranks(seed, make, folder.path());
+      play_on_ranks(seed, make, folder.path(), most_ranks);
     }
     if (::testing::Test::HasFailure()) return;
   }

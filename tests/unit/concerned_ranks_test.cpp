@@ -30,8 +30,9 @@ TEST(ConcernedRanks, AreThoseThatWouldSaySoThemselves) {
       std::vector<Use> uses;
       for (std::uint32_t d = 0; d < data; ++d) {
         if (random.below(data) >= 3) continue;
-        const AccessMode modes[] = {AccessMode::R, AccessMode::R, AccessMode::RW, AccessMode::W};
-        uses.push_back({{d}, modes[random.below(4)]});
+        const AccessMode modes[] = {AccessMode::R, AccessMode::R, AccessMode::RW, AccessMode::W,
+                                    AccessMode::reduction};
+        uses.push_back({{d}, modes[random.below(5)]});
       }
       const RankId on = random.below(4) == 0
                             ? RankId{static_cast<std::uint32_t>(random.below(ranks))}
@@ -40,6 +41,9 @@ TEST(ConcernedRanks, AreThoseThatWouldSaySoThemselves) {
       for (std::uint32_t rank = 0; rank < ranks; ++rank) {
         if (!each[rank].concerns(uses, on)) continue;
         expected.push_back({rank});
+        for (const Use& use : uses) {
+          if (use.mode != AccessMode::reduction) each[rank].gather(use.datum, {});
+        }
         each[rank].run(uses, on);
       }
       const auto told = all.run(uses, on);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/broadcast_option.hpp"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "support/exchange_by_hand.hpp"
@@ -140,7 +141,7 @@ TEST_F(OfOneRank, ADifferentOfferFailsUnlessTheCauseIsTold) {
 ExchangeRules along(const char* tree) {
   ExchangeRules rules = few();
   rules.deliveries.most_sends = 4;
-  rules.deliveries.tree = tree_of_option(tree);
+  set_broadcast(rules.deliveries, tree);
   return rules;
 }
 
@@ -202,6 +203,29 @@ TEST_F(Broadcast, LargerPrioritiesAreServedEarlier) {
   EXPECT_THAT(told.take(), ElementsAre("announced>3 d7 {2}", "announced>4 d7"));
 }
 
+TEST_F(Broadcast, PrioritiesMayCountAmongSendsAlone) {
+  begin(along("binomial:priorities=sends"), 5);
+  send_all({to(12, 7, 2, 10'000, 1), to(13, 7, 3, 10'000, 9), to(14, 7, 4, 10'000, 5)});
+  // As they were submitted.
+  EXPECT_THAT(told.take(), ElementsAre("announced>2 d7 {4}", "announced>3 d7"));
+  credit(2, 7, 5);
+  in_ram(12);
+  EXPECT_THAT(told.take(), ElementsAre("bring 12", "send 12>2 on 5"));
+}
+
+TEST_F(Broadcast, PrioritiesMayCountNowhere) {
+  for (const bool count : {true, false}) {
+    begin(along(count ? "off:priorities=sends" : "off:priorities=no"), 5);
+    send_all({to(12, 7, 2, 10'000, 1), to(13, 7, 3, 10'000, 9)});
+    EXPECT_THAT(told.take(), ElementsAre("announced>2 d7", "announced>3 d7"));
+    credit(2, 7, 5);
+    credit(3, 7, 6);
+    in_ram(12);
+    EXPECT_THAT(told.take(), count ? ElementsAre("bring 12", "send 12>3 on 6", "send 12>2 on 5")
+                                   : ElementsAre("bring 12", "send 12>2 on 5", "send 12>3 on 6"));
+  }
+}
+
 TEST_F(Broadcast, SmallContentGoesAlongTheTreeInMessages) {
   begin_one(100, "binomial");
   EXPECT_THAT(told.take(), ElementsAre("bring 12"));
@@ -228,8 +252,8 @@ TEST_F(Broadcast, SmallContentIsSentOnAtOnce) {
 class Forwarding : public Broadcast {
  protected:
   // From rank 3, which has it from the root, for ranks 2 and 4; in segments.
-  void announce_one(std::uint64_t segment) {
-    begin(along("chain"), 5);
+  void announce_one(std::uint64_t segment, const char* tree = "chain") {
+    begin(along(tree), 5);
     hear_of_tree(3, {.kind = MessageKind::announced, .datum = 7, .version = 1, .value = 100'000},
                  {.root = 0,
                   .shape = TreeShape::binary,
@@ -266,6 +290,39 @@ TEST_F(Forwarding, SegmentsAreSentOnAsTheyComeAndReadersNeedNotWait) {
   EXPECT_EQ(exchange->deliveries().counts().forwarded, Bytes{100'000});
   EXPECT_EQ(told.hops_begun, 2);
   EXPECT_EQ(told.hops_ended, 2);
+}
+
+TEST_F(Forwarding, ReadersMayBeMadeToWait) {
+  announce_one(100'000, "chain:readers=last");
+  receive(4, 7, 0, 100'000);
+  has_room(4);
+  told.take();
+  credit_of(2, "");
+  credit_of(4, "");
+  payload_ended(4);
+  // It has come: no "share".
+  EXPECT_THAT(told.take(), ElementsAre("send 4>2 on 8", "send 4>4 on 8"));
+  payload_ended(4);
+  EXPECT_THAT(told.take(), IsEmpty());
+  payload_ended(4);
+  EXPECT_THAT(told.take(), ElementsAre("end 4"));
+}
+
+TEST(BroadcastOption, SettingsStandBehindTheTree) {
+  DeliveryRules rules;
+  set_broadcast(rules, "auto");
+  EXPECT_EQ(rules.tree, std::nullopt);
+  EXPECT_TRUE(rules.by_priority && rules.places_by_priority && rules.readers_first);
+  set_broadcast(rules, "binary:priorities=sends:readers=last");
+  EXPECT_EQ(rules.tree, tree_of_option("binary"));
+  EXPECT_TRUE(rules.by_priority && !rules.places_by_priority && !rules.readers_first);
+  set_broadcast(rules, "off:priorities=no");
+  EXPECT_FALSE(rules.by_priority || rules.places_by_priority);
+  for (const char* const wrong : {"binary:", "binary:readers", "auto:priorities=perhaps"}) {
+    EXPECT_THAT([&] { set_broadcast(rules, wrong); },
+                ::testing::ThrowsMessage<UsageError>(HasSubstr("priorities=yes, sends or no")))
+        << wrong;
+  }
 }
 
 TEST_F(Forwarding, WhoHasNoRoomInTimeDeclinesAndIsServedByTheRoot) {

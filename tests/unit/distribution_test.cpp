@@ -426,6 +426,22 @@ TEST(Distribution, DevicesOfAGridAreThoseOfBlockCyclic) {
   EXPECT_THAT(message_of([&] { static_cast<void>(grid.device(0, 0, 0)); }), HasSubstr("0 devices"));
 }
 
+// 6 devices in a column, as the paper deals the rows of a product: floor(m / P) mod 6; in a row: floor(n / Q) mod 6; and
+// in 3 x 2, which is the rule.
+TEST(Distribution, TheGridOfDevicesMayBeGiven) {
+  const Distribution grid = BlockCyclic2D(2, 3);
+  for (std::uint64_t m = 0; m < 30; ++m) {
+    for (std::uint64_t n = 0; n < 30; ++n) {
+      EXPECT_EQ(grid.device(m, n, 6, 1), m / 2 % 6);
+      EXPECT_EQ(grid.device(m, n, 6, 6), n / 3 % 6);
+      EXPECT_EQ(grid.device(m, n, 6, 2), m / 2 % 3 * 2 + n / 3 % 2);
+      EXPECT_EQ(grid.device(m, n, 6), grid.device(m, n, 6, 2));
+    }
+  }
+  EXPECT_THAT(message_of([&] { static_cast<void>(grid.device(0, 0, 6, 4)); }),
+              HasSubstr("4 columns of devices, and there are 6"));
+}
+
 void expect_even_shares(const Distribution& rule, std::uint32_t devices, bool lower_alone) {
   SCOPED_TRACE(rule.name() + ", devices: " + std::to_string(devices));
   constexpr std::uint64_t kTiles = 240;

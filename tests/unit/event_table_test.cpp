@@ -20,7 +20,7 @@ TEST(EventTable, IsInTheOrderOfItsEnumerations) {
   for (std::size_t i = 0; i < events().size(); ++i) {
     EXPECT_EQ(static_cast<std::size_t>(events()[i].event), i) << events()[i].name;
   }
-  EXPECT_EQ(events().back().event, Event::message_ended);
+  EXPECT_EQ(events().back().event, Event::of_rank);
   for (std::size_t i = 0; i < categories().size(); ++i) {
     EXPECT_EQ(static_cast<std::size_t>(categories()[i].category), i) << categories()[i].name;
   }

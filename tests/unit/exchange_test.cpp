@@ -368,7 +368,7 @@ TEST(SeveralRanks, EachCallIsToldAsItIs) {
               HasSubstr("rank 0 divides d0 into 3 parts, rank 1 divides d0 into 4 parts"));
   EXPECT_THAT(
       told_of([](auto& calls) { calls.unpartitions({0}); },
-              [](auto& calls) { calls.reduces({0}); }),
+              [](auto& calls) { calls.reduces({0}, 0); }),
       HasSubstr(
           "rank 0 takes back the partition of which d0 is a part, rank 1 sets a reduction for d0"));
   EXPECT_THAT(told_of([](auto& calls) { calls.combines({0}); }, [](auto& calls) { calls.waits(); }),

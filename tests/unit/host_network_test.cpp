@@ -85,6 +85,46 @@ TEST_F(HostNetworkTest, MessagesOfOneHostShareItsNic) {
   EXPECT_THAT(arrived, ElementsAre(Pair(0, 100), Pair(1, 200)));
 }
 
+TEST_F(HostNetworkTest, MessagesInOrderFlowOneAfterTheOtherWhileTheirLatencyPasses) {
+  // They are due after 5, 10 and 15 ns of host 0, and 20 of latency. The first flows from 25 to 75, the second until 225, the third
+  // until 235. Host 1 takes 7 ns for each.
+  HostNetwork& network = open({.hosts = 2,
+                               .nic = per_ns(2),
+                               .latency = {20},
+                               .send_overhead = {5},
+                               .receive_overhead = {7}});
+  const std::vector<std::uint64_t> bytes{100, 300, 20};
+  for (std::uint64_t id = 0; id < bytes.size(); ++id)
+    network.send({.id = id, .from = 0, .to = 1, .bytes = {bytes[id]}, .in_order = true});
+  run();
+  EXPECT_THAT(left, ElementsAre(Pair(0, 75), Pair(1, 225), Pair(2, 235)));
+  EXPECT_THAT(arrived, ElementsAre(Pair(0, 82), Pair(1, 232), Pair(2, 242)));
+  EXPECT_EQ(network.on_their_way(), 0U);
+}
+
+TEST_F(HostNetworkTest, AMessageInOrderWaitsForItsLatencyThoughThePairIsIdle) {
+  // 50 ns of latency each: the first flows from 50 to 60. The second is sent at 60, then, and not before 110.
+  HostNetwork& network = open({.hosts = 2, .nic = per_ns(1), .latency = {50}});
+  network.send({.id = 0, .from = 0, .to = 1, .bytes = {10}, .in_order = true});
+  then = [&](std::uint64_t id) {
+    if (id == 0) network.send({.id = 1, .from = 0, .to = 1, .bytes = {10}, .in_order = true});
+  };
+  run();
+  EXPECT_THAT(left, ElementsAre(Pair(0, 60), Pair(1, 120)));
+}
+
+TEST_F(HostNetworkTest, OnlyTheFirstMessageInOrderSharesWithOthers) {
+  // Messages 0, 2 and 3 flow at first, 1 byte/ns each. At 100 message 2 has ended: 450 bytes of message 0 and 150 of message 3 are left, at
+  // 1.5 bytes/ns. At 200 message 3 has ended: 300 bytes of message 0 are left, at 3 bytes/ns. At 300 message 1 begins.
+  HostNetwork& network = open({.hosts = 3, .nic = per_ns(3)});
+  network.send({.id = 0, .from = 0, .to = 1, .bytes = {550}, .in_order = true});
+  network.send({.id = 1, .from = 0, .to = 1, .bytes = {300}, .in_order = true});
+  network.send({.id = 2, .from = 0, .to = 1, .bytes = {100}});
+  network.send({.id = 3, .from = 0, .to = 2, .bytes = {250}, .in_order = true});
+  run();
+  EXPECT_THAT(left, ElementsAre(Pair(2, 100), Pair(3, 200), Pair(0, 300), Pair(1, 400)));
+}
+
 TEST_F(HostNetworkTest, PairsOfHostsWithSeveralNicsUseThemInTurn) {
   // From host 0 to 1 and to 2: NICs 1 and 0, each 2 bytes/ns.
   HostNetwork& network = open({.hosts = 3, .nics = 2, .nic = per_ns(2)});
@@ -188,10 +228,13 @@ TEST_F(HostNetworkTest, RandomMessagesArriveOnceAndLinksCarryTheirBytes) {
     }
     std::vector<HostNetwork::Message> messages(300);
     for (std::uint64_t id = 0; id < messages.size(); ++id) {
+      // A third of them between few, so that some wait for others.
+      const std::uint64_t hosts = random.below(3) == 0 ? 3 : kHosts;
       messages[id] = {.id = id,
-                      .from = static_cast<std::uint32_t>(random.below(kHosts)),
-                      .to = static_cast<std::uint32_t>(random.below(kHosts)),
-                      .bytes = {random.below(1'000'000)}};
+                      .from = static_cast<std::uint32_t>(random.below(hosts)),
+                      .to = static_cast<std::uint32_t>(random.below(hosts)),
+                      .bytes = {random.below(1'000'000)},
+                      .in_order = random.below(2) == 0};
     }
     const auto play = [&] {
       arrived.clear();
@@ -222,6 +265,15 @@ TEST_F(HostNetworkTest, RandomMessagesArriveOnceAndLinksCarryTheirBytes) {
       if (message.from == message.to) continue;
       EXPECT_GE(at, 1800 + static_cast<std::int64_t>(message.bytes.value / 12.5))
           << "message " << id;
+    }
+    // Of each pair, those in order have left as they were sent.
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> last;
+    for (std::size_t l = left.size() - messages.size(); l < left.size(); ++l) {
+      const HostNetwork::Message& message = messages[left[l].first];
+      if (!message.in_order) continue;
+      const auto [at, is_new] = last.try_emplace({message.from, message.to}, message.id);
+      EXPECT_TRUE(is_new || at->second < message.id) << "message " << message.id;
+      at->second = message.id;
     }
     EXPECT_EQ(play(), first);
   });

@@ -315,6 +315,34 @@ TEST(JoinedRecording, TheCriticalPathGoesThroughMessages) {
   EXPECT_EQ(path.of(PathCause::release), 4 + 8);  // of each from its submission, or the arrival
 }
 
+// Rank 1 passes on what rank 0 has made, before all of it has come.
+TEST(JoinedRecording, TheCriticalPathGoesToTheMakerOfWhatARankPassesOn) {
+  RankBuilder first(0, {.ranks = 3});
+  RankBuilder second(1, {.ranks = 3});
+  RankBuilder third(2, {.ranks = 3});
+  second.compared(0, 0, 1);
+  third.compared(0, 0, 1);
+  const std::uint32_t made = first.builder.name("make");
+  const std::uint32_t used = third.builder.name("use");
+  first.builder.registered(5, "A", 64).submitted(1, made, {{5, AccessMode::W}});
+  second.builder.registered(7, "A", 64);
+  third.builder.registered(9, "A", 64).submitted(1, used, {{9, AccessMode::R}});
+  first.builder.at(8).add(Event::task_ready, 0xffffffffU, {1}).ran(1, made, 0, 10, 100);
+  first.sent({.other = 1, .handle = 5, .datum = 77, .number = 1, .bytes = 64}, 110, 290);
+  second.received({.other = 0, .handle = 7, .datum = 77, .number = 1, .bytes = 64}, 5, 300);
+  second.builder.lane(1);
+  second.sent({.other = 2, .handle = 7, .datum = 77, .number = 1, .bytes = 64}, 150, 390);
+  third.received({.other = 1, .handle = 9, .datum = 77, .number = 1, .bytes = 64}, 5, 400);
+  third.builder.at(400).add(Event::task_ready, 0xffffffffU, {1}).ran(1, used, 0, 410, 500);
+  const auto joined = joined_of({&first, &second, &third});
+  const RecordedRun run(*joined);
+  const analysis::CriticalPath path = analysis::critical_path(run, analysis::predecessors(run));
+  using analysis::PathCause;
+  EXPECT_EQ(path.of(PathCause::run), 90 + 90);
+  EXPECT_EQ(path.of(PathCause::message), 400 - 100);
+  EXPECT_EQ(path.of(PathCause::submission), 0);
+}
+
 TEST(JoinedRecording, NoMessageEndsBeforeItBeganByMoreThanTheErrorsOfBothClocks) {
   constexpr std::uint64_t kSeed = 35;
   SCOPED_TRACE(fmt::format("seed {}", kSeed));

@@ -96,6 +96,29 @@ TEST(Ownership, WhatIsWrittenElsewhereGoesHome) {
   EXPECT_THAT(owner.run({{{0}, R}}, 1), ElementsAre("d0v2 0>1"));
 }
 
+// A rank that has written the version has it without a send.
+TEST(Ownership, TheRanksToWhichAVersionGoesAreCounted) {
+  Ownership owner(RankId{0}, 200);
+  const DatumId datum = owner.add(RankId{0}, Bytes{8}, true);
+  const auto reader = [&](std::uint32_t rank) {
+    const auto before = owner.run(std::vector<Use>{{datum, R}}, RankId{rank}).before;
+    return before.empty() ? 0 : before[0].reader;
+  };
+  EXPECT_EQ(reader(5), 1U);
+  EXPECT_EQ(reader(150), 2U);
+  EXPECT_EQ(reader(5), 0U);  // it has the version
+  EXPECT_EQ(reader(63), 3U);
+  owner.run(std::vector<Use>{{datum, RW}}, RankId{7});  // who has the version then
+  EXPECT_EQ(reader(7), 0U);
+  EXPECT_EQ(reader(5), 1U);
+  owner.run(std::vector<Use>{{datum, W}}, RankId{0});
+  EXPECT_EQ(reader(7), 1U);
+  owner.run(std::vector<Use>{{datum, W}}, RankId{7});
+  owner.drop_copies();
+  EXPECT_EQ(reader(7), 1U);
+  EXPECT_EQ(reader(8), 2U);
+}
+
 TEST(Ownership, ATaskThatOnlyOverwritesReceivesNothing) {
   Seen owner(0);
   owner.add(0, false);

@@ -79,6 +79,18 @@ TEST(QrGraph, HasAsManyTasksAndOperationsAsItsFormulasSay) {
   EXPECT_EQ(qr({.tiles = 1, .tile = 64}).tasks().size(), 1U);
 }
 
+TEST(QrGraph, OfAWideOrAHighMatrixHasStepsForTheShorterSide) {
+  // Steps k = 0, 1: (2 - k) (5 - k) tasks, or (5 - k) (2 - k).
+  const graph::Graph wide = qr({.tiles = 2, .tile = 64}, PanelTree::flat, 0, 5);
+  EXPECT_EQ(tasks_by_kernel(wide), (std::map<std::string, std::uint64_t>{
+                                       {"geqrt", 2}, {"ormqr", 7}, {"tsqrt", 1}, {"tsmqr", 4}}));
+  EXPECT_EQ(stream_of(wide).back(), "ormqr V1_1 R, T1_1 R, A1_4 RW");
+  const graph::Graph high = qr({.tiles = 5, .tile = 64}, PanelTree::binary, 0, 2);
+  // (2 (5 - k) - 1) (2 - k): 18 and 7.
+  EXPECT_EQ(high.tasks().size(), 25U);
+  EXPECT_EQ(stream_of(high).back(), "ttqrt A1_1 RW, S3_1 W, A3_1 RW");
+}
+
 TEST(QrGraph, TakesPanelsWithinATileAndTreesByName) {
   const auto rows = [](std::uint64_t tile, std::uint64_t panel) {
     const DenseGraph dense = dense_qr({.tiles = 1, .tile = tile}, PanelTree::flat, panel);

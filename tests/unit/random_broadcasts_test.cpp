@@ -130,6 +130,7 @@ class Net {
     void began(const Hop& /*hop*/) override {}
     void ended(const Hop& hop) override { net.received += hop.is_sent ? 0 : 1; }
     void share(TransferId /*id*/) override {}
+    Time clock() override { return {ticks += 1000}; }
     void end(TransferId id) override {
       ++net.ended;
       holds.erase(id.value);
@@ -169,6 +170,7 @@ class Net {
     std::map<std::uint64_t, Segments> has;       // by transfer: what is there
     std::map<std::uint64_t, std::uint64_t> ids;  // of payloads that are received
     int brought = 0;
+    std::int64_t ticks = 0;
   };
   struct Payload {
     PayloadId id;
@@ -283,6 +285,7 @@ TEST(RandomBroadcasts, EachReachesAllInAnyOrder) {
     const char* const trees[] = {"auto",     "off",       "chain", "binary",
                                  "binomial", "delegated", "3-ary"};
     rules.tree = tree_of_option(trees[random.below(7)]);
+    rules.learns_link = random.below(2) == 0;
     const auto ranks = static_cast<std::uint32_t>(2 + random.below(9));
     Net net(ranks, seed, rules);
     std::uint64_t bytes = 0;

@@ -355,8 +355,8 @@ TEST(Reader, RefusesTheOtherOrderOfBytesAndLaterForms) {
   const auto bytes = recording.bytes();
   EXPECT_THAT(refusal(changed(bytes, 8, std::uint64_t{__builtin_bswap32(kByteOrder)} << 32)),
               AllOf(HasSubstr("byte 12"), HasSubstr("other order of bytes")));
-  EXPECT_THAT(refusal(changed(bytes, 8, std::uint64_t{kByteOrder} << 32 | 3)),
-              AllOf(HasSubstr("byte 8"), HasSubstr("form 3, this program reads forms up to 2"),
+  EXPECT_THAT(refusal(changed(bytes, 8, std::uint64_t{kByteOrder} << 32 | 4)),
+              AllOf(HasSubstr("byte 8"), HasSubstr("form 4, this program reads forms up to 3"),
                     HasSubstr("a later version")));
 }
 

@@ -241,8 +241,12 @@ TEST(Figures, EachHasANameOfItsOwnStatementsAndPointsAtEveryEffort) {
     EXPECT_GT(usual, quick);
     EXPECT_GE(points_of(figure, Effort::full).size(), usual);
     for (const Point& point : points_of(figure, Effort::full)) {
-      EXPECT_NO_THROW(machine::load_machine(point.machine, {.gpus = point.gpus}));
-      EXPECT_GT(point.tiles, 0U);
+      if (point.on_ranks.ranks > 0) {
+        EXPECT_EQ(cluster_of(point).network.hosts, point.on_ranks.ranks);
+      } else {
+        EXPECT_NO_THROW(machine::load_machine(point.machine, {.gpus = point.gpus}));
+      }
+      EXPECT_EQ(point.tiles > 0, !point.application.empty());
       // They are columns of a CSV.
       EXPECT_EQ((point.panel + point.series + point.policy).find(','), std::string::npos);
     }
@@ -280,6 +284,85 @@ TEST(Figures, ResultsThatAreMadeAnewAreNotLoaded) {
     EXPECT_EQ(measures.loaded(), (anew ? 8 : 12) * tile);
     EXPECT_EQ(measures.working_set, 12 * tile);
   }
+}
+
+// --- on clusters
+
+// 0.622 MB take 100 us from NIC to NIC of occigen, and a little for messages. Times of rank 1, and of the last.
+Point broadcast_of(std::uint32_t ranks, std::string broadcast) {
+  Point point{.machine = "occigen", .policy = "lws"};
+  point.on_ranks = {.ranks = ranks, .broadcast = std::move(broadcast), .bytes = Bytes{622'000}};
+  return point;
+}
+
+TEST(OnRanks, ABroadcastTakesATransferForEachRecipientOrForEachLevel) {
+  EXPECT_NEAR(measure(broadcast_of(2, "off"), {}).seconds * 1e6, 100, 20);
+  EXPECT_NEAR(measure(broadcast_of(9, "off"), {}).seconds * 1e6, 800, 30);
+  EXPECT_LT(measure(broadcast_of(9, "binary"), {}).seconds * 1e6, 500);
+  EXPECT_EQ(measure(broadcast_of(9, "binary"), {}).working_set, 622'000);
+}
+
+TEST(OnRanks, ThePointSaysWhoseTimeItIs) {
+  // Rank 4 has the largest priority, and the others wait for nothing behind it.
+  Point point = broadcast_of(5, "chain");
+  point.on_ranks.to = 4;
+  const double first = measure(point, {}).seconds;
+  point.on_ranks.to = 1;
+  const double last = measure(point, {}).seconds;
+  EXPECT_LT(first, last);
+  EXPECT_EQ(measure(broadcast_of(5, "chain"), {}).seconds, last);
+  // The last one sends nothing on, the first one does.
+  point.on_ranks.broadcast = "chain:readers=last";
+  EXPECT_EQ(measure(point, {}).seconds, last);
+  point.on_ranks.to = 4;
+  EXPECT_GT(measure(point, {}).seconds, first);
+}
+
+TEST(OnRanks, RanksOfOneHostShareItsCoresAndItsNic) {
+  Point point = broadcast_of(8, "off");
+  EXPECT_EQ(cluster_of(point).host.description.workers.size(), 28U);
+  const machine::NetworkModel whole = cluster_of(point).network;
+  point.on_ranks.per_host = 2;
+  EXPECT_EQ(cluster_of(point).host.description.workers.size(), 14U);
+  const machine::NetworkModel half = cluster_of(point).network;
+  EXPECT_EQ(half.hosts, 8U);
+  EXPECT_EQ(half.nic.value, whole.nic.value / 2);
+}
+
+TEST(OnRanks, AGraphIsPlayedOnAllOfThem) {
+  Point point = broadcast_of(4, "binomial");
+  point.application = "cholesky";
+  point.tiles = 8;
+  const graph::Graph graph =
+      graphs::make_graph({.application = "cholesky", .tiles = 8, .tile = 320});
+  const Measures measures = measure(point, graph);
+  EXPECT_EQ(measures.flops, graph.flops());
+  EXPECT_GE(measures.seconds, measures.least_seconds);
+  EXPECT_GT(measures.least_seconds, 0);
+  EXPECT_GT(measures.broadcasts, 0);
+  EXPECT_GT(measures.between_ranks, 0);
+  // Without it nobody is on another host.
+  point.on_ranks.ranks = 1;
+  EXPECT_EQ(measure(point, graph).between_ranks, 0);
+}
+
+TEST(OnRanks, TilesOfOtherSizesCutTheSameMatrix) {
+  const std::vector<Point> points = points_of(figure("004-4.15"), Effort::full);
+  for (const Point& point : points) EXPECT_EQ(point.tiles * point.tile, 9600U);
+  EXPECT_EQ(points.front().tile, 240U);
+  EXPECT_EQ(points.front().on_ranks.width, 3U);
+}
+
+TEST(OnRanks, APictureShowsAPlotInItsPanelsAlone) {
+  const Figure& figure4 = figure("004-4.3");
+  EXPECT_TRUE(figure4.plots[0].shows(figure4.panels[0]));
+  EXPECT_FALSE(figure4.plots[0].shows(figure4.panels[1]));
+  Row one;
+  one.point = points_of(figure4, Effort::quick).front();
+  one.measures = {.seconds = 1e-3, .working_set = 1e6};
+  const std::string table = table_text(figure4, Results({one}));
+  EXPECT_THAT(table, HasSubstr("latency, time to the last (us)"));
+  EXPECT_THAT(table, ::testing::Not(HasSubstr("latency, bandwidth")));
 }
 
 // --- the page

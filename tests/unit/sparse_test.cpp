@@ -271,15 +271,18 @@ TEST(MatrixMarket, IsReadFromAFile) {
 TEST(CgGraph, IsSoundOnSeveralRanksToo) {
   const graphs::PoissonGrid grid = parse_grid("6x5");
   for (const std::uint32_t ranks : {1U, 3U, 9U}) {
-    const graphs::CgSequence sequence(graphs::row_blocks(grid, {30, 5}), ranks);
-    const graph::Graph graph = graphs::cg_graph(sequence, 3);
-    graph::require_sound(graph, "cg");
-    EXPECT_EQ(graph.tasks().size(), 3 * sequence.tasks_per_iteration());
-    // pq and rr of each rank that has blocks, in each iteration, are read before the next one.
-    std::vector<std::uint32_t> having;
-    for (std::size_t b = 0; b < 5; ++b) having.push_back(sequence.rank_of(b));
-    having.erase(std::unique(having.begin(), having.end()), having.end());
-    EXPECT_EQ(graph::combinations_of(graph).size(), 6 * having.size());
+    for (const graphs::CgSums sums : {graphs::CgSums::of_all, graphs::CgSums::of_each_rank}) {
+      const graphs::CgSequence sequence(graphs::row_blocks(grid, {30, 5}), ranks, sums);
+      const graph::Graph graph = graphs::cg_graph(sequence, 3);
+      graph::require_sound(graph, "cg");
+      EXPECT_EQ(graph.tasks().size(), 3 * sequence.tasks_per_iteration());
+      // pq and rr, of all or of each rank that has blocks, are read in each iteration before the next one.
+      std::vector<std::uint32_t> having;
+      for (std::size_t b = 0; b < 5; ++b) having.push_back(sequence.rank_of(b));
+      having.erase(std::unique(having.begin(), having.end()), having.end());
+      const std::size_t each = sums == graphs::CgSums::of_all ? 1 : having.size();
+      EXPECT_EQ(graph::combinations_of(graph).size(), 6 * each);
+    }
   }
 }
 

@@ -53,12 +53,14 @@ class SimulatedRanks::RankTransport final : public Transport {
 
 class SimulatedRanks::RankProgress final : public Progress, private sim::Actor {
  public:
-  RankProgress(sim::World& world, const ExchangeRules& rules, std::unique_ptr<Transport> transport)
-      : Progress(rules), world_(world), place_(world.enter(*this)) {
+  RankProgress(SimulatedRanks& all, const ExchangeRules& rules,
+               std::unique_ptr<Transport> transport)
+      : Progress(rules), all_(all), world_(all.world_), place_(world_.enter(*this)) {
     use(std::move(transport));
   }
   ~RankProgress() override { world_.leave(place_); }
   void wake() override { world_.rouse(place_); }
+  trace::SharedRecording* shared_recording() override { return &all_.recording_; }
 
  private:
   void await(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_so) override {
@@ -89,6 +91,7 @@ class SimulatedRanks::RankProgress final : public Progress, private sim::Actor {
     world_.schedule(place_, *next, 0);
   }
 
+  SimulatedRanks& all_;
   sim::World& world_;
   const sim::World::Place place_;
   std::optional<Time> wakes_at_;
@@ -105,7 +108,7 @@ struct SimulatedRanks::Rank {
 
 SimulatedRanks::SimulatedRanks(sim::World& world, const machine::NetworkModel& network,
                                std::uint32_t ranks, const DeliveryRules& rules)
-    : world_(world), network_(world, network, *this) {
+    : world_(world), recording_(ranks), network_(world, network, *this) {
   if (ranks > network.hosts) {
     throw std::invalid_argument("there are " + std::to_string(network.hosts) + " hosts for " +
                                 std::to_string(ranks) + " ranks");
@@ -117,7 +120,7 @@ SimulatedRanks::SimulatedRanks(sim::World& world, const machine::NetworkModel& n
     auto transport = std::make_unique<RankTransport>(*this, RankId{number});
     auto rank = std::make_unique<Rank>();
     rank->transport = transport.get();
-    rank->progress = std::make_unique<RankProgress>(world_, of_all, std::move(transport));
+    rank->progress = std::make_unique<RankProgress>(*this, of_all, std::move(transport));
     ranks_[number] = std::move(rank);
   }
 }
@@ -146,7 +149,7 @@ void SimulatedRanks::post_send(RankId from, RankId to, Channel channel, Bytes by
                                     .received = receive->second,
                                     .is_payload = true});
   posted_.erase(receive);
-  network_.send({.id = id, .from = from.value, .to = to.value, .bytes = bytes});
+  network_.send({.id = id, .from = from.value, .to = to.value, .bytes = bytes, .in_order = true});
 }
 
 void SimulatedRanks::message_left(std::uint64_t id) {

@@ -1,5 +1,7 @@
 // The ranks of a simulated cluster, in one process: their messages and payloads pass a network of a simulated world, and
-// each takes its turns as events there. What ranks say and decide is what real ones do; content is not there.
+// each takes its turns as events there. What ranks say and decide is what real ones do; content is not there. Payloads from one rank
+// to another go one after the other, as they were posted, also beside a more urgent one that was posted later: so do those of MPI
+// over a connection. What is urgent is for the sender to say before it posts (Deliveries).
 //
 //   SimulatedRanks ranks(world, cluster.network, 64);
 //   RuntimeImpl runtime(..., ranks.progress(RankId{3}));
@@ -19,6 +21,7 @@
 #include "machine/network_model.hpp"
 #include "sim/host_network.hpp"
 #include "sim/world.hpp"
+#include "trace/recorder.hpp"
 
 namespace vicinal::comm {
 
@@ -34,6 +37,8 @@ class SimulatedRanks final : private sim::HostNetwork::Listener {
 
   std::uint32_t count() const { return static_cast<std::uint32_t>(ranks_.size()); }
   Progress& progress(RankId rank);
+  // Into which all of them record.
+  trace::SharedRecording& recording() { return recording_; }
 
  private:
   class RankTransport;
@@ -61,6 +66,7 @@ class SimulatedRanks final : private sim::HostNetwork::Listener {
   }
 
   sim::World& world_;
+  trace::SharedRecording recording_;
   std::vector<std::unique_ptr<Rank>> ranks_;
   std::uint64_t next_ = 0;
   std::unordered_map<std::uint64_t, Message> messages_;

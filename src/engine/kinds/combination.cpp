@@ -73,8 +73,10 @@ void Reductions::record(const graph::Reduction& reduction) const {
 void Reductions::record() const {
   const std::lock_guard lock(mutex_);
   for (const auto& [number, reduction] : reductions_) {
-    for (const PrivateCopy& copy : reduction->copies) {
-      application_.handles.record(*copy.handle, copy.handle->name, reduction->of->id);
+    for (const auto* const copies : {&reduction->copies, &reduction->partials}) {
+      for (const PrivateCopy& copy : *copies) {
+        application_.handles.record(*copy.handle, copy.handle->name, reduction->of->id);
+      }
     }
     record(*reduction);
   }
@@ -95,10 +97,7 @@ std::unique_ptr<graph::Reduction> Reductions::make(graph::Handle& handle,
   reduction->copies.reserve(count);
   try {
     for (std::size_t i = 0; i < count; ++i) {
-      const Handle copy = application_.handles.add(
-          handle.layout.packed(), {}, false, handle.name + " (private " + std::to_string(i) + ")",
-          {.by = Origin::Registrar::runtime, .part_of = &handle});
-      copy.impl()->is_private = true;
+      const Handle copy = add_copy(handle, "private " + std::to_string(i));
       PrivateCopy& added = reduction->copies.emplace_back();
       added.handle = copy.impl();
       added.life = copy.life();
@@ -108,6 +107,14 @@ std::unique_ptr<graph::Reduction> Reductions::make(graph::Handle& handle,
     throw;
   }
   return reduction;
+}
+
+Handle Reductions::add_copy(graph::Handle& of, const std::string& what) {
+  const Handle copy = application_.handles.add(of.layout.packed(), {}, false,
+                                               std::string(of.name).append(" (").append(what) + ")",
+                                               {.by = Origin::Registrar::runtime, .part_of = &of});
+  copy.impl()->is_private = true;
+  return copy;
 }
 
 bool Reductions::take_room(PrivateCopy& copy, bool is_first) {
@@ -148,12 +155,16 @@ void Reductions::check_fits(const graph::Reduction& reduction) {
 }
 
 bool Reductions::forget_copies(graph::Reduction& reduction) {
-  while (!reduction.copies.empty()) {
-    const PrivateCopy& copy = reduction.copies.back();
+  return forget(reduction.partials) && forget(reduction.copies);
+}
+
+bool Reductions::forget(std::vector<PrivateCopy>& copies) {
+  while (!copies.empty()) {
+    const PrivateCopy& copy = copies.back();
     if (!graph::idle(*copy.handle) || !application_.engine.data().remove(*copy.handle))
       return false;
     application_.handles.forget(*copy.handle);
-    reduction.copies.pop_back();
+    copies.pop_back();
   }
   return true;
 }

@@ -5,6 +5,10 @@
 // where: those on one memory node are combined there, then pairs of nodes, so that with K nodes K - 1 copies move; the
 // last one, the root, is combined into the handle by the combination itself. Each such task is bound to a worker where
 // what it changes is.
+//
+// Where tasks of several ranks reduce into a datum, each rank has such a handle, and what they leave in it is a partial
+// result. It comes to another rank as a version of a datum does, and is combined there by a task like any other, so that
+// whatever makes room for operands, or waits for it, counts for partial results too.
 #pragma once
 
 #include <atomic>
@@ -14,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "engine/kinds/kind.hpp"
@@ -38,6 +43,17 @@ class Reductions final : public Kind {
   // An access to a handle with a reduction is about to be submitted. Under the lock of Partitions.
   void settle(const graph::Access& access);
   void ready(graph::Task& combination) override;
+
+  // --- partial results of other ranks; of the thread that submits
+  // There is content, or tasks have reduced into the handle.
+  bool holds_any(graph::Handle& handle);
+  // Where the next partial result for the handle may be received, of `number` that are under way. Throws CapacityError if it
+  // has no place in RAM, and there is no disk.
+  Handle place_for_partial(graph::Handle& handle, std::size_t number);
+  // As many at once as there may be: they take room.
+  std::size_t most_partials() const;
+  // What has come there is combined into the handle, behind what tasks here have reduced, and its content ends.
+  void combine_partial(Handle into, Handle partial, int priority);
 
   // Those that there are, for a recording that begins.
   void record() const;
@@ -72,6 +88,8 @@ class Reductions final : public Kind {
   void check_fits(const graph::Reduction& reduction);
   void record(const graph::Reduction& reduction) const;
   bool forget_copies(graph::Reduction& reduction);
+  bool forget(std::vector<graph::PrivateCopy>& copies);
+  Handle add_copy(graph::Handle& of, const std::string& what);
   std::vector<Located> used_copies(graph::Reduction& reduction) const;
   NodeId place_of(const graph::PrivateCopy& copy) const;
   Located submit_tree(graph::Reduction& reduction, std::vector<Located> copies);

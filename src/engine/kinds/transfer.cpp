@@ -10,8 +10,10 @@
 namespace vicinal::engine {
 
 struct Transfers::Data final : graph::KindData {
-  explicit Data(std::uint64_t its_number) : number(its_number) {}
+  explicit Data(std::uint64_t its_number, const Destination& its_to = {})
+      : number(its_number), to(its_to) {}
   const std::uint64_t number;
+  Destination to;  // RAM, once it was looked at
   RamHold hold;
   enum class Has : std::uint8_t { nothing, hold, pin, room } has = Has::nothing;
   std::byte* room = nullptr;  // where it was read to
@@ -30,15 +32,19 @@ void Transfers::submit_send(Handle registered, std::uint64_t number, int priorit
   application_.submissions.submit_plain_settled(task);
 }
 
-void Transfers::submit_receive(Handle registered, std::uint64_t number) {
+void Transfers::submit_receive(Handle registered, std::uint64_t number, const Destination& to) {
   graph::Handle& handle = *registered.impl();
   if (!handle.takes_writes.load(std::memory_order_acquire)) {
     application_.engine.residency().give_room(handle, registered.life());
   }
   graph::Task& task = application_.submissions.make_plain(
       {graph::TaskKind::receive, "receive"}, {handle, registered.life(), AccessMode::W, 0, false},
-      std::make_unique<Data>(number));
+      std::make_unique<Data>(number, to));
   application_.submissions.submit_plain_settled(task);
+}
+
+void Transfers::submitted(const graph::Task& task) {
+  carrier_->submitted(data_of(task).number);
 }
 
 void Transfers::ready(graph::Task& task) {
@@ -116,8 +122,18 @@ OperandView Transfers::view(const graph::Task& task) {
   return {replica.address, replica.own_layout ? at_home : own.packed()};
 }
 
+// Before whoever reads it: else the policy, asked where they are to run, would find it in RAM alone.
+void Transfers::pass_on(const graph::Task& task, memory::Actions& actions) {
+  const Destination to = std::exchange(data_of(task).to, {});
+  memory::Residency& residency = application_.engine.residency();
+  const std::optional<NodeId> node = arrivals_.node_of(to, residency);
+  graph::Handle& handle = *task.accesses()[0].handle;
+  if (node && residency.pass_on(handle, *node, actions)) arrivals_.count(handle.bytes());
+}
+
 void Transfers::share(graph::Task& task) {
-  data_of(task).hold.share(application_.engine);
+  data_of(task).hold.share(application_.engine,
+                           [this, &task](memory::Actions& actions) { pass_on(task, actions); });
 }
 
 void Transfers::put_down(graph::Task& task) {
@@ -135,7 +151,11 @@ bool Transfers::is_lost(const graph::Task& task) {
 
 void Transfers::end(graph::Task& task, Outcome outcome) {
   Data& data = data_of(task);
-  if (data.has == Data::Has::hold) return data.hold.let_go(application_.engine, outcome);
+  if (data.has == Data::Has::hold) {
+    if (outcome != Outcome::done) data.to = {};
+    return data.hold.let_go(application_.engine, outcome, nullptr,
+                            [this, &task](memory::Actions& actions) { pass_on(task, actions); });
+  }
   const bool leaves = data.has == Data::Has::room;
   if (data.has == Data::Has::pin) application_.engine.data().unpin_in_ram(task);
   application_.engine.end_unstarted(task, outcome);

@@ -8,7 +8,9 @@
 #include <memory>
 #include <mutex>
 
+#include "engine/arrivals.hpp"
 #include "engine/kinds/kind.hpp"
+#include "memory/actions.hpp"
 #include "vicinal/codelet.hpp"
 #include "vicinal/data.hpp"
 
@@ -23,6 +25,8 @@ class Carrier {
   Carrier(const Carrier&) = delete;
   Carrier& operator=(const Carrier&) = delete;
   virtual ~Carrier() = default;
+  // The task takes its place among those submitted. Only where it was given back for a while (SimulatedSubmitter).
+  virtual void submitted(std::uint64_t number) = 0;
   // The task has access to its handle.
   virtual void ready(std::uint64_t number, graph::Task& task) = 0;
   // After Transfers::hold: the content, or room for it, is in RAM, or `error` says why not.
@@ -37,7 +41,10 @@ class Transfers final : public Kind {
   void attach(Carrier& carrier) { carrier_ = &carrier; }
   // Numbers are never given twice. The data are registered here.
   void submit_send(Handle registered, std::uint64_t number, int priority);
-  void submit_receive(Handle registered, std::uint64_t number);
+  void submit_receive(Handle registered, std::uint64_t number, const Destination& to = {});
+  // Where what is received goes; set up before the first receive.
+  Arrivals& arrivals() { return arrivals_; }
+  const Arrivals& arrivals() const { return arrivals_; }
 
   // What is to be received has room in RAM from the answer on, until the task ends.
   void hold(graph::Task& task);
@@ -57,6 +64,8 @@ class Transfers final : public Kind {
   void end(graph::Task& task, Outcome outcome);
   static bool is_lost(const graph::Task& task);  // what was to be sent
 
+  // A send or a receive takes its place in simulated time.
+  void submitted(const graph::Task& task);
   void ready(graph::Task& task) override;
   void held(graph::Task& task, const std::exception_ptr& error) override;
 
@@ -66,8 +75,11 @@ class Transfers final : public Kind {
   void read_into_room(graph::Task& task);
   void leave_room();
 
+  void pass_on(const graph::Task& task, memory::Actions& actions);
+
   Application& application_;
   Carrier* carrier_ = nullptr;
+  Arrivals arrivals_;
   std::mutex mutex_;           // guards what follows
   std::byte* room_ = nullptr;  // null: there is none
   bool is_taken_ = false;

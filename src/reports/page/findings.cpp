@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "reports/findings_json.hpp"
 #include "reports/page/run_data.hpp"
 
 namespace vicinal::reports {
@@ -24,6 +25,31 @@ Json sentences(const Entries& entries) {
 Json causes_json() {
   return {{"idle", sentences(analysis::idle_causes())},
           {"path", sentences(analysis::path_causes())}};
+}
+
+Json idle_of_page_json(const RunView& view, const PageRun& run) {
+  const analysis::Idle& idle = run.analyses.idle;
+  if (view.rank_rows.empty()) return idle_json(run.proper, idle);
+  analysis::Idle of_all = idle;
+  of_all.workers.clear();
+  Json json = idle_json(run.proper, of_all);
+  const Json names = rank_rows_json(view);
+  for (std::size_t i = 0; i < view.rank_rows.size(); ++i) {
+    const RankRow& row = view.rank_rows[i];
+    analysis::IdleOfWorker sum;
+    for (std::uint32_t w = row.first_worker; w < row.first_worker + row.workers; ++w) {
+      sum.run += idle.workers[w].run;
+      for (std::size_t c = 0; c < sum.by_cause.size(); ++c)
+        sum.by_cause[c] += idle.workers[w].by_cause[c];
+    }
+    const std::int64_t workers = std::max<std::uint32_t>(row.workers, 1);
+    Json by_cause = Json::object();
+    for (std::size_t c = 0; c < sum.by_cause.size(); ++c)
+      by_cause[std::string(analysis::idle_causes()[c].name)] = sum.by_cause[c] / workers;
+    json["workers"].push_back(
+        {{"name", names[i]}, {"run_ns", sum.run / workers}, {"idle_ns", std::move(by_cause)}});
+  }
+  return json;
 }
 
 Section path_section(const RunView& view, const analysis::CriticalPath& path) {

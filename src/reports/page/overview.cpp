@@ -21,7 +21,8 @@ using analysis::TaskOfRun;
 // Of a row: how much of each part was spent on each kind of work, in parts of one part.
 class Row {
  public:
-  Row(std::size_t kinds, double bin) : bin_(bin), shares_(kinds) {}
+  // `most`: of what a part has room for at least.
+  Row(std::size_t kinds, double bin, double most = 1) : bin_(bin), most_(most), shares_(kinds) {}
 
   void add(std::size_t kind, double from, double to) {
     std::vector<double>& shares = shares_[std::min(kind, shares_.size() - 1)];
@@ -36,7 +37,7 @@ class Row {
   // A column of bytes for each kind of work that there is: 255 is all of a part, also of links that carry several
   // copies at once.
   void write(Columns& table, std::string_view row) const {
-    double most = 1;
+    double most = most_;
     for (std::size_t i = 0; i < kOverviewBins; ++i) most = std::max(most, all_of(i));
     for (std::size_t kind = 0; kind < shares_.size(); ++kind) {
       if (shares_[kind].empty()) continue;
@@ -56,13 +57,42 @@ class Row {
   }
 
   double bin_;
+  double most_;
   std::vector<std::vector<double>> shares_;
 };
 
 }  // namespace
 
+namespace {
+
+// Of ranks whose workers share a row.
+void write_ranks(const RunView& view, double bin, Columns& table) {
+  std::vector<Row> rows;
+  std::vector<std::uint32_t> row_of_worker(view.run.facts.machine.workers.size(), kNobody);
+  for (const RankRow& row : view.rank_rows) {
+    const auto number = static_cast<std::uint32_t>(rows.size());
+    rows.emplace_back(kOverviewKinds, bin, std::max(1.0, static_cast<double>(row.workers)));
+    std::fill_n(row_of_worker.begin() + row.first_worker, row.workers, number);
+  }
+  for (std::size_t t = 0; t < view.run.tasks.size(); ++t) {
+    const TaskOfRun& task = view.run.tasks[t];
+    if (view.begins[t] == kUnknown || row_of_worker[task.worker] == kNobody) continue;
+    rows[row_of_worker[task.worker]].add(view.codelet_of_name[task.name],
+                                         static_cast<double>(view.begins[t]),
+                                         static_cast<double>(task.ended));
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i].write(table, fmt::format("r{}", i));
+}
+
+}  // namespace
+
 Section overview_section(const RunView& view) {
   const double bin = static_cast<double>(view.end * view.unit) / kOverviewBins;
+  if (!view.rank_rows.empty()) {
+    Columns table("overview");
+    write_ranks(view, bin, table);
+    return table.section();
+  }
   std::vector<Row> workers(view.run.facts.machine.workers.size(), Row(kOverviewKinds, bin));
   for (std::size_t t = 0; t < view.run.tasks.size(); ++t) {
     const TaskOfRun& task = view.run.tasks[t];
@@ -70,7 +100,7 @@ Section overview_section(const RunView& view) {
     workers[task.worker].add(view.codelet_of_name[task.name], static_cast<double>(view.begins[t]),
                              static_cast<double>(task.ended));
   }
-  constexpr std::size_t kCauses = 6;  // analysis::Cause
+  constexpr std::size_t kCauses = 7;  // analysis::Cause
   std::vector<Row> links(view.links.size(), Row(kCauses, bin));
   for (const CopyOfRun& copy : view.run.copies) {
     const std::uint32_t link = view.link_of(copy);

@@ -75,7 +75,8 @@ Json head_of(const RunView& view, const PageRun& page_run) {
           {"matrices", matrices_json(view)},
           {"marks", marks_json(view)},
           {"causes", causes_json()},
-          {"idle", idle_json(run, analyses.idle)},
+          {"rank_rows", rank_rows_json(view)},
+          {"idle", idle_of_page_json(view, page_run)},
           {"path", path_json(analyses)},
           {"segments", analyses.path.segments.size()},
           {"advice", advice_json(run, analyses)}};

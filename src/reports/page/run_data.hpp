@@ -43,6 +43,16 @@ struct LinkLane {
   std::uint32_t to = 0;
 };
 
+// Of a run of many ranks a row of the Gantt chart has all workers of one rank, or of several that follow each other.
+struct RankRow {
+  std::uint32_t first_rank = 0;
+  std::uint32_t ranks = 0;
+  std::uint32_t first_worker = 0;
+  std::uint32_t workers = 0;
+};
+// So many rows the chart has at most for workers of several ranks.
+inline constexpr std::size_t kMostRows = 256;
+
 // What all parts of the data of a run go by.
 struct RunView {
   // `coarser`: a power of ten by which the unit is coarser than need be, so that moments take less room.
@@ -53,6 +63,8 @@ struct RunView {
   std::int64_t end = 0;         // in this unit, later than all that happened
   bool may_be_coarser = false;  // ten times, and the mean task still has twenty units
   std::vector<LinkLane> links;  // that carried something
+  // Empty: each worker has a row of its own, and so has each link.
+  std::vector<RankRow> rank_rows;
   // Codelets of the tasks that ran, those that took most time first. Index by name; kNobody: none of them.
   std::vector<std::uint32_t> codelets;  // names
   std::vector<std::uint32_t> codelet_of_name;
@@ -88,6 +100,7 @@ Section series_section(const RunView& view);
 // --- pieces of the head
 Json facts_json(const RunView& view, const PageRun& run);
 Json machine_json(const RunView& view);
+Json rank_rows_json(const RunView& view);  // the name of each
 Json codelets_json(const RunView& view, const analysis::RecordedRun& run);
 Json phases_json(const RunView& view);  // name, beginning and end of each
 Json links_json(const RunView& view, const analysis::Traffic& traffic);
@@ -96,6 +109,8 @@ Json matrices_json(const RunView& view);
 Json marks_json(const RunView& view);  // of the application, the first ones
 
 // --- what analyses found (findings.cpp)
+// As findings_json.hpp has it; of ranks that are rows the mean worker of each.
+Json idle_of_page_json(const RunView& view, const PageRun& run);
 Json causes_json();  // of idle times and of the critical path, by number: name and sentence
 Section path_section(const RunView& view, const analysis::CriticalPath& path);
 // Time of each cause in each of kIdleBins equal parts of the run.

@@ -63,6 +63,21 @@ std::vector<std::uint32_t> codelets_by_time(const RecordedRun& run,
   return codelets;
 }
 
+std::vector<RankRow> rows_of_ranks(const RecordedRun& run) {
+  std::vector<RankRow> rows;
+  if (run.ranks.size() < 2 || run.facts.machine.workers.size() <= kMostRows) return rows;
+  const std::size_t in_row = (run.ranks.size() + kMostRows - 1) / kMostRows;
+  for (std::size_t rank = 0; rank < run.ranks.size(); ++rank) {
+    const trace::RankOfSource& of = run.ranks[rank];
+    if (rank % in_row == 0)
+      rows.push_back(
+          {.first_rank = static_cast<std::uint32_t>(rank), .first_worker = of.first_worker});
+    ++rows.back().ranks;
+    rows.back().workers += of.workers;
+  }
+  return rows;
+}
+
 }  // namespace
 
 RunView::RunView(const RecordedRun& recorded, std::int64_t coarser) : run(recorded) {
@@ -73,6 +88,7 @@ RunView::RunView(const RecordedRun& recorded, std::int64_t coarser) : run(record
   end = last / unit + 1;
   codelets = codelets_by_time(run, codelet_of_name);
   begins = analysis::begins_of_runs(run, analysis::runs_of_workers(run));
+  rank_rows = rows_of_ranks(run);
   for (const CopyOfRun& copy : run.copies) {
     if (copy.started != kUnknown) link_of_.try_emplace({copy.from, copy.to}, 0);
   }

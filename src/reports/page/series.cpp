@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -50,6 +51,19 @@ void write(Columns& table, const std::string& name, std::vector<Point> points, s
   table.deltas(name + ".value", points.size(), [&](std::size_t i) { return points[i].value; });
 }
 
+// More lines nobody could tell apart.
+void keep_fullest(std::vector<std::vector<Point>>& nodes) {
+  constexpr std::size_t kMostLines = 8;
+  std::vector<std::pair<std::int64_t, std::size_t>> peaks;
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    std::int64_t peak = 0;
+    for (const Point& point : nodes[n]) peak = std::max(peak, point.value);
+    peaks.emplace_back(-peak, n);
+  }
+  std::ranges::sort(peaks);
+  for (std::size_t i = kMostLines; i < peaks.size(); ++i) nodes[peaks[i].second].clear();
+}
+
 void write_memory(const RunView& view, Columns& table) {
   std::vector<std::vector<Point>> nodes(view.run.facts.machine.nodes.size());
   for (const RoomChange& change : view.run.room) {
@@ -61,6 +75,7 @@ void write_memory(const RunView& view, Columns& table) {
     if (!points.empty() && points.back().time == point.time) points.pop_back();
     points.push_back(point);
   }
+  if (!view.rank_rows.empty()) keep_fullest(nodes);
   for (std::size_t n = 0; n < nodes.size(); ++n) {
     if (!nodes[n].empty()) write(table, fmt::format("memory{}", n), std::move(nodes[n]), view.end);
   }
@@ -118,7 +133,7 @@ Section series_section(const RunView& view) {
   Columns table("series");
   write_memory(view, table);
   write_ready(view, table);
-  write_links(view, table);
+  if (view.rank_rows.empty()) write_links(view, table);
   return table.section();
 }
 

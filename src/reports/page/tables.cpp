@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -33,10 +34,7 @@ Json facts_json(const RunView& view, const PageRun& run) {
   const analysis::RunFacts& facts = view.run.facts;
   std::vector<std::pair<std::string, std::string>> told = facts.told;
   told.insert(told.end(), run.results.begin(), run.results.end());
-  const std::vector<std::string> lines = rank_lines(view.run);
-  for (std::size_t rank = 0; rank < lines.size(); ++rank) {
-    told.emplace_back(fmt::format("rank {}", rank), lines[rank]);
-  }
+  for (auto& line : rank_lines(view.run)) told.push_back(std::move(line));
   Json recorded = Json::array();
   for (const trace::CategoryEntry& category : trace::categories()) {
     if ((view.run.recorded & trace::bit(category.category)) != 0) recorded.push_back(category.name);
@@ -65,6 +63,16 @@ Json machine_json(const RunView& view) {
                        {"node", machine.workers[w].node.value}});
   }
   return {{"nodes", std::move(nodes)}, {"workers", std::move(workers)}};
+}
+
+Json rank_rows_json(const RunView& view) {
+  Json names = Json::array();
+  for (const RankRow& row : view.rank_rows) {
+    names.push_back(row.ranks == 1 ? fmt::format("rank {}", row.first_rank)
+                                   : fmt::format("ranks {} to {}", row.first_rank,
+                                                 row.first_rank + row.ranks - 1));
+  }
+  return names;
 }
 
 Json codelets_json(const RunView& view, const analysis::RecordedRun& run) {
