@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
 """Ranks on a network of 1 Gbit/s beside the same ranks simulated: each rank in a network namespace of its own.
 
-    bench/namespaces.py [--build FOLDER] [--mpi openmpi|mpich] [--ranks N] [--rounds N] [broadcast] [cholesky] [gain]
+    bench/namespaces.py [--build FOLDER] [--mpi openmpi|mpich] [--ranks N] [--rounds N] [broadcast] [asleep] [cholesky] [gain]
 
 First it measures the link: two ranks, content of 1 and of 8 MiB, whose difference is the bandwidth, and the latency as
 ranks measure it themselves. These make the network of a machine file of the cluster. Then
 
 broadcast  one version to all other ranks, along each tree, in three sizes: time real, simulated, and their ratio
+asleep     the graph of Cholesky whose kernels sleep, so that ranks do not wait for cores, along each tree: likewise
 cholesky   vicinal run cholesky with one worker per rank, along each tree: likewise. The ranks share the cores of this computer, so
            kernels are timed in a run of the same ranks (from its recording): simulated ranks have these times
 gain       8 ranks that own a row of tiles each (8x1): Cholesky with few operations per byte, single sends beside trees, in
            turns: seconds, bytes sent, and bytes that the interfaces have counted
 
-Medians of --rounds (5). Needs root, iproute2, and build/release with vicinal and bench/broadcast_openmpi; nothing else should run.
+Medians of --rounds (5). Needs root, iproute2, and build/release with vicinal and the programs of bench/mpi; nothing else should run.
 """
 
 import argparse
@@ -34,6 +35,7 @@ RATE = "1gbit"
 MIB = 1 << 20
 TREES = ["off", "chain", "binary", "binomial"]
 SIZES = [512 << 10, MIB, 8 * MIB]  # the network lets 128 KiB pass at any speed
+ASLEEP = [(16, 512 << 10, 2000), (16, 512 << 10, 8000), (24, 256 << 10, 2000)]  # tiles, bytes of a tile, us of a kernel
 CHOLESKY = [("float", 4096, 256), ("float", 4096, 512), ("double", 4096, 512)]  # precision, order, tile
 POLICY = "lws"
 
@@ -46,6 +48,7 @@ class Bench:
         self.folder = folder
         self.vicinal = os.path.join(arguments.build, "vicinal")
         self.broadcast = os.path.join(arguments.build, f"bench/broadcast_{arguments.mpi}")
+        self.asleep = os.path.join(arguments.build, f"bench/cholesky_asleep_{arguments.mpi}")
 
     def output(self, command):
         run = subprocess.run(command, capture_output=True, text=True, timeout=600, start_new_session=True, check=False,
@@ -98,6 +101,20 @@ class Bench:
                 text = self.output([self.broadcast, "simulated", tree, str(size), machine])
                 simulated = float(text.split("median ")[1].split(" ms")[0])
                 print(f"{tree:>12}{size // 1024:>8}{real:>12.2f}{simulated:>12.2f}{real / simulated:>8.3f}", flush=True)
+
+    def compare_asleep(self):
+        machine = self.machine("asleep", self.ranks, {})
+        print(f"{'asleep':>12}{'tiles':>8}{'KiB':>6}{'kernel, us':>12}{'real, ms':>10}{'simulated':>11}{'ratio':>8}")
+        for tiles, size, kernel in ASLEEP:
+            for tree in TREES:
+                texts = [self.on_ranks(self.ranks, self.asleep, "ours", tree, str(tiles), str(size), str(kernel))
+                         for _ in range(self.rounds)]
+                real = statistics.median(float(text.split("median ")[1].split(" ms")[0]) for text in texts)
+                slept = statistics.median(float(text.split("a kernel ")[1].split(" us")[0]) for text in texts)
+                text = self.output([self.asleep, "simulated", tree, str(tiles), str(size), str(round(slept)), machine])
+                simulated = float(text.split("median ")[1].split(" ms")[0])
+                print(f"{tree:>12}{tiles:>8}{size // 1024:>6}{slept:>12.0f}{real:>10.1f}{simulated:>11.1f}"
+                      f"{real / simulated:>8.3f}", flush=True)
 
     def run_cholesky(self, ranks, problem, tree, *more):
         precision, order, tile = problem
@@ -175,10 +192,10 @@ def main():
     parser.add_argument("--mpi", choices=["openmpi", "mpich"], default="openmpi")
     parser.add_argument("--ranks", type=int, default=4)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("cases", nargs="*", choices=["broadcast", "cholesky", "gain", []])
+    parser.add_argument("cases", nargs="*", choices=["broadcast", "asleep", "cholesky", "gain", []])
     arguments = parser.parse_args()
     arguments.build = os.path.abspath(arguments.build)
-    cases = arguments.cases or ["broadcast", "cholesky", "gain"]
+    cases = arguments.cases or ["broadcast", "asleep", "cholesky", "gain"]
     enter_namespaces()
     set_up(max(arguments.ranks, 8 if "gain" in cases else 2), RATE)
     with tempfile.TemporaryDirectory() as folder:
@@ -187,6 +204,8 @@ def main():
             bench.measure_link()
         if "broadcast" in cases:
             bench.compare_broadcasts()
+        if "asleep" in cases:
+            bench.compare_asleep()
         if "cholesky" in cases:
             bench.compare_cholesky()
         if "gain" in cases:

@@ -34,6 +34,7 @@ Panel panel_of_nodes(std::string_view what, std::string_view application, std::u
               .tile = 2048,
               .precision = "double"};
   panel.on_ranks.ranks = nodes;
+  panel.on_ranks.broadcast = "auto";
   panel.values = tiles;
   return panel;
 }
@@ -186,6 +187,7 @@ Panel on_frontier(std::string_view name, Varied varied, std::uint64_t tiles,
               .varied = varied};
   panel.tiles = tiles;
   panel.values = ranks;
+  panel.on_ranks.broadcast = "auto";
   panel.gpus = 2;
   return panel;
 }
