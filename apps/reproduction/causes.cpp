@@ -118,20 +118,20 @@ constexpr std::array kCauses{
           "with 50 GB/s for all GPUs together 1.41 times up to 32 tiles. At 6 tiles it is 1.41 "
           "times, at 4 there is nothing to gain."},
     Cause{"002-2",
-          "**GEMM**: at 12 and 24 tiles on four nodes all but random are at 0.80 to 0.96 of what "
+          "**GEMM**: at 12 and 24 tiles on four nodes all but random are at 0.73 to 0.96 of what "
           "all GPUs busy give, though the default copies 1.2 to 1.4 times as much into GPUs: "
           "kernels hide the copies. On 16 nodes all but random are at 0.37 with 24 tiles. The "
           "mapping by rows of "
           "tiles alone is uneven where GPUs do not divide the rows of a rank: of 36 tiles on 16 "
-          "nodes a rank has nine rows for six GPUs, and its speed is 0.88 of the default's."},
+          "nodes a rank has nine rows for six GPUs, and its speed is 0.89 of the default's."},
     Cause{"002-2",
-          "**POTRF**: on four nodes the lead grows with the matrix. On 16 nodes matrices of up to "
+          "**POTRF**: on four nodes it leads by 7 to 8 %. On 16 nodes matrices of up to "
           "64 tiles, 45760 tasks for 96 GPUs, give GPUs work for 0.37 of the time under all "
           "placements but reuse alone, though the default copies 1.5 times as much into GPUs. "
           "Not tried: faster networks, larger matrices on 16 nodes, other tiles."},
     Cause{"002-2",
           "**Reuse alone** misses its mark at one size, 32 tiles on 16 nodes, where nothing is "
-          "fast: 0.81 of the default. At 64 tiles it is 0.47."},
+          "fast: 0.83 of the default. At 64 tiles it is 0.49."},
     Cause{"002-3",
           "**An order of magnitude**: there the NICs hang on the accelerators, and content for the "
           "host crosses to it and back, over links that the machine file does not have: its NIC "

@@ -104,8 +104,9 @@ class DeliveryActions {
 
 struct DeliveryRules {
   std::size_t most_sends = 16;  // payloads on their way from here at once
-  // Bytes of them, but for two: those that were sent first are to come first, and all share what the network carries.
-  std::uint64_t most_sent_at_once = 1 << 19;
+  // Bytes of them, but for one: what is sent first is to come first, and all share what the network carries. More where the link
+  // has more on its way, see most_at_once.
+  std::uint64_t most_sent_at_once = 1 << 17;
   std::size_t most_receives = 256;  // content on its way here
   std::uint64_t most_small =
       65536;  // bytes of small content on their way to one rank, or not consumed there
@@ -256,6 +257,7 @@ class Deliveries {
                 std::span<const Recipient> recipients);
   void bring_more();
   void take_turns(Source& source, std::size_t edge);
+  std::uint64_t most_at_once() const;
   void send_more();
   void sent(const Payload& payload);
   void end_edge(Source& source, std::size_t edge);

@@ -295,9 +295,19 @@ void Deliveries::take_turns(Source& source, std::size_t edge) {
   }
 }
 
+// The next payload is to be posted before the last has left, or the link idles until that is seen: four times what it has
+// on its way at a time.
+std::uint64_t Deliveries::most_at_once() const {
+  const LinkCost& link = link_.cost();
+  const double on_its_way = link.latency.seconds() * link.bytes_per_second;
+  return std::max(rules_.most_sent_at_once,
+                  static_cast<std::uint64_t>(std::min(4 * on_its_way, 1e9)));
+}
+
 void Deliveries::send_more() {
-  const auto may_send = [this] {
-    return sends_ < rules_.most_sends && (sends_ < 2 || sent_at_once_ < rules_.most_sent_at_once);
+  const std::uint64_t most = most_at_once();
+  const auto may_send = [&] {
+    return sends_ < rules_.most_sends && (sends_ == 0 || sent_at_once_ < most);
   };
   while (!is_over_ && !turns_.empty() && may_send()) {
     const auto [priority, turn, id, number, segment] = *turns_.begin();

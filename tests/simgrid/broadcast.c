@@ -32,7 +32,7 @@ typedef struct {
   long header, tree, recipient, channel;  // bytes of messages
   long most_in_message;                   // content up to here comes with the announcement
   long most_sends,
-      most_sent_at_once;  // segments on their way from a rank; their bytes, but for two
+      most_sent_at_once;  // segments on their way from a rank; their bytes, but for one
   long send_overhead, receive_overhead;  // ns of a rank for each message
   long latency;                          // ns of each message
 } Rules;
@@ -205,7 +205,7 @@ static void send_more(Node* node) {
   int c = 0;
   int s = 0;
   while (node->sends < rules->most_sends &&
-         (node->sends < 2 || node->sent_at_once < rules->most_sent_at_once) &&
+         (node->sends < 1 || node->sent_at_once < rules->most_sent_at_once) &&
          next_segment(node, &c, &s)) {
     node->child[c].is_posted[s] = true;
     ++node->sends;
