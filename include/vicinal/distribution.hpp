@@ -231,7 +231,7 @@ class Distribution {
   RankId owner(std::uint64_t row, std::uint64_t column) const {
     return std::visit(
         [&](const auto& rule) {
-          if constexpr (is_function<decltype(rule)>) {
+          if constexpr (kIsFunction<decltype(rule)>) {
             return (*rule)(row, column);
           } else {
             return rule.owner(row, column);
@@ -260,7 +260,7 @@ class Distribution {
  private:
   using Shared = std::shared_ptr<const Function>;
   template <typename Rule>
-  static constexpr bool is_function = std::is_same_v<std::remove_cvref_t<Rule>, Shared>;
+  static constexpr bool kIsFunction = std::is_same_v<std::remove_cvref_t<Rule>, Shared>;
 
   static Shared shared(Function function);
   [[noreturn]] void refuse(RankId rank, std::uint64_t row, std::uint64_t column,

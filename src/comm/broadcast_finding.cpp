@@ -42,7 +42,7 @@ BroadcastFinding::Group BroadcastFinding::join(const ReadyTransfer& send) {
 }
 
 BroadcastFinding::Group BroadcastFinding::open(DatumId datum) {
-  const auto group = std::make_shared<SendGroup>();
+  auto group = std::make_shared<SendGroup>();
   if (const auto announced = announced_.find(datum.value); announced != announced_.end()) {
     if (way_ == Finding::bags) group->most_ = announced->second;
     announced_.erase(announced);

@@ -22,8 +22,7 @@ constexpr std::uint64_t kMostRanks = 1ULL << 16;
 }  // namespace
 
 std::uint64_t ranks_within(const Reader& reader) {
-  using Json = nlohmann::ordered_json;
-  const Json run = Json::parse(reader.run(), nullptr, false);
+  const auto run = nlohmann::ordered_json::parse(reader.run(), nullptr, false);
   const auto found = run.is_object() ? run.find("ranks") : run.end();
   const bool is_known = found != run.end() && found->is_number_unsigned();
   return is_known ? found->get<std::uint64_t>() : 0;

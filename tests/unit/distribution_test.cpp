@@ -325,7 +325,7 @@ TEST(Distribution, TakesEachRuleAndFunctionsOfThePrograms) {
   const Distribution grid = BlockCyclic2D(2, 4);
   const Distribution symmetric = SymmetricBlockCyclic(3);
   const Distribution general = GeneralizedBlockCyclic(7);
-  const std::uint64_t border = 10;
+  std::uint64_t border = 10;
   const Distribution own = [border](std::uint64_t row, std::uint64_t /*column*/) {
     return RankId{row < border ? 0U : 1U};
   };
