@@ -67,7 +67,8 @@ function(vicinal_add_test_folder folder)
   endif()
   if(VICINAL_SANITIZE STREQUAL "thread" AND folder STREQUAL "unit")
     vicinal_sources_with_threads(sources)
-    list(FILTER sources EXCLUDE REGEX "reproduction_test") # which simulates
+    # The first simulates, the other records in one thread, and draws the page.
+    list(FILTER sources EXCLUDE REGEX "reproduction_test|ranks_of_file_test")
   endif()
   if(NOT sources)
     return()
