@@ -131,7 +131,7 @@ std::uint32_t Distribution::device(std::uint64_t row, std::uint64_t column, std:
   }
   const PlaceInRank place = std::visit(
       [&](const auto& rule) {
-        if constexpr (is_function<decltype(rule)>) {
+        if constexpr (kIsFunction<decltype(rule)>) {
           return PlaceInRank{row, column};
         } else {
           return rule.place(row, column);
@@ -145,7 +145,7 @@ std::uint32_t Distribution::device(std::uint64_t row, std::uint64_t column, std:
 std::uint32_t Distribution::ranks() const {
   return std::visit(
       [](const auto& rule) -> std::uint32_t {
-        if constexpr (is_function<decltype(rule)>) {
+        if constexpr (kIsFunction<decltype(rule)>) {
           return 0;
         } else {
           return rule.ranks();
