@@ -325,6 +325,14 @@ const Codelet kLook{.name = "look", .cpu = [](KernelContext& k) {
                       k.data<std::byte>(0)[0] = k.data<std::byte>(1)[0];
                     }};
 
+Options options_of_rank(const char* finding) {
+  Options options{.workers = 1};
+  options.bind = false;
+  options.models = "none";
+  options.broadcast_finding = finding;
+  return options;
+}
+
 // Rank 0 writes a version once all others have been submitted as its readers.
 std::vector<Statistics> send_to_all(std::uint32_t ranks, const char* tree, Bytes bytes,
                                     const char* finding = "sequence", std::uint32_t announced = 0) {
@@ -337,11 +345,8 @@ std::vector<Statistics> send_to_all(std::uint32_t ranks, const char* tree, Bytes
   const auto outcomes = tests::run_on_ranks(
       world,
       [&](RankId) {
-        Options options{.workers = 1};
-        options.bind = false;
+        Options options = options_of_rank(finding);
         options.submitter_works = false;
-        options.models = "none";
-        options.broadcast_finding = finding;
         return options;
       },
       [&](Runtime& runtime) {
@@ -420,14 +425,7 @@ TEST(RanksBroadcasts, AReaderThatComesLaterIsServedAlone) {
     comm::LocalWorld world(3, {});
     std::vector<Statistics> statistics(3);
     const auto outcomes = tests::run_on_ranks(
-        world,
-        [&](RankId) {
-          Options options{.workers = 1};
-          options.bind = false;
-          options.models = "none";
-          options.broadcast_finding = finding;
-          return options;
-        },
+        world, [&](RankId) { return options_of_rank(finding); },
         [&](Runtime& runtime) {
           static std::atomic<bool> is_open{true};
           const Handle x = runtime.register_empty(RankId{0}, Bytes{100'000}, "x");
@@ -459,14 +457,7 @@ TEST(RanksBroadcasts, NoneOfAFactorisationIsMissedOnEightRanks) {
       comm::LocalWorld world(ranks, {.seed = 1, .delayed = 0.5, .most_delay = 8});
       std::vector<Statistics> statistics(ranks);
       const auto outcomes = tests::run_on_ranks(
-          world,
-          [&](RankId) {
-            Options options{.workers = 1};
-            options.bind = false;
-            options.models = "none";
-            options.broadcast_finding = finding;
-            return options;
-          },
+          world, [&](RankId) { return options_of_rank(finding); },
           [&](Runtime& runtime) {
             std::vector<Handle> tiles;
             for (std::uint32_t row = 0; row < kTiles; ++row) {
