@@ -169,16 +169,23 @@ Time time_to_last(const Route& route, std::size_t recipients, Bytes bytes, const
 }
 
 Route route_along(const Tree& tree, std::size_t recipients, Bytes bytes, const LinkCost& link) {
+  // Where a rank serves several, more segments bring the last recipient nothing but the others, and it, too, once they are served in
+  // another order than is assumed. So their mean counts as well.
+  const auto last_and_mean = [&](const Route& route) {
+    const std::vector<Time> at = arrivals(route, recipients, bytes, link);
+    const Time all = std::accumulate(at.begin(), at.end(), Time{});
+    return std::ranges::max(at) + Time{all.ns / static_cast<std::int64_t>(at.size())};
+  };
   Route best{tree, std::max<std::uint64_t>(bytes.value, 1)};
   const bool forwards = std::ranges::any_of(branches(tree, recipients),
                                             [](const Branch& one) { return one.count > 0; });
   if (!forwards) return best;
-  Time least = time_to_last(best, recipients, bytes, link);
+  Time least = last_and_mean(best);
   for (std::uint64_t number = 2; number <= kMostSegments; number *= 2) {
     const std::uint64_t segment = (bytes.value + number - 1) / number;
     if (segment < kLeastSegment) break;
     const Route route{tree, segment};
-    const Time time = time_to_last(route, recipients, bytes, link);
+    const Time time = last_and_mean(route);
     if (time >= least) continue;
     least = time;
     best = route;

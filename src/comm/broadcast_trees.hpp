@@ -74,7 +74,7 @@ std::vector<std::size_t> places_by_priority(std::span<const Time> arrivals,
                                             std::span<const int> priorities);
 // The quickest of all shapes.
 Route choose_route(std::size_t recipients, Bytes bytes, const LinkCost& link);
-// With the segments that suit the tree best.
+// With the segments that suit the tree best: what the last recipient and a mean one wait.
 Route route_along(const Tree& tree, std::size_t recipients, Bytes bytes, const LinkCost& link);
 
 }  // namespace vicinal::comm

@@ -176,6 +176,13 @@ TEST(BroadcastRoutes, AChainOfALargeVersionCostsLittleMoreThanOneTransfer) {
   EXPECT_EQ(choose_route(7, kSize, kGigabit).tree, kChain);
 }
 
+// The second that the owner serves is last, whatever the segments are; the first one's child is not to wait for half of the content.
+TEST(BroadcastRoutes, ATreeOfThreeHasManySegments) {
+  for (const Tree& tree : {kBinary, kBinomial}) {
+    EXPECT_LE(route_along(tree, 3, 8_MiB, kGigabit).segment, (8_MiB).value / 16);
+  }
+}
+
 TEST(BroadcastRoutes, OneRecipientAndFewBytesNeedNoTree) {
   EXPECT_EQ(choose_route(1, 8_MiB, kGigabit).tree, kFlat);
   EXPECT_EQ(choose_route(1, 8_MiB, kGigabit).segment, (8_MiB).value);
