@@ -50,9 +50,11 @@ endfunction()
 
 # Tests in some files, each of many: what they instantiate of the standard library and of GoogleTest takes more time
 # than they do.
+set(VICINAL_TEST_BATCH 14 CACHE STRING "Files of tests that are compiled as one: more are quicker from nothing, fewer after a change")
+mark_as_advanced(VICINAL_TEST_BATCH)
 function(vicinal_unity_of_tests target)
   if(VICINAL_UNITY)
-    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 14)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${VICINAL_TEST_BATCH})
     foreach(separate application_names tile_bounds) # they give names of ours to other things
       set_source_files_properties("${PROJECT_SOURCE_DIR}/tests/unit/${separate}_test.cpp"
                                   PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)

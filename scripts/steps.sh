@@ -36,7 +36,7 @@ build() { # <preset> <targets> [configure options]
   local preset=$1 targets
   read -ra targets <<<"$2"
   shift 2
-  "${launcher[@]}" cmake --preset "$preset" "$@" &&
+  "${launcher[@]}" cmake --preset "$preset" -DVICINAL_TEST_BATCH=42 "$@" &&
     "${launcher[@]}" cmake --build --preset "$preset" -j"$jobs" --target "${targets[@]}"
 }
 

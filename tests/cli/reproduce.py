@@ -16,7 +16,7 @@ import time
 from vicinal import CACHE, VICINAL, check, expect_refusal, finish, run
 
 SHORT = ["reproduce", "000-16", "--quick"]
-LONG = ["reproduce", "000-6", "--quick"]
+LONG = ["reproduce", "003-2", "--quick"]
 
 
 def read(*path):
@@ -89,7 +89,7 @@ def test_without_matplotlib(folder):
 
 # A run that is stopped when three points are there.
 def stopped(folder, which):
-    path = os.path.join(folder, "000-6.csv")
+    path = os.path.join(folder, "003-2.csv")
     process = subprocess.Popen([VICINAL, *LONG, "--output", folder], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                text=True, env={**os.environ, "XDG_CACHE_HOME": CACHE.name})
     while process.poll() is None and (not os.path.exists(path) or len(rows(read(path))) < 3):
@@ -103,22 +103,22 @@ def test_stopped(folder):
     whole = os.path.join(folder, "whole")
     result = run(*LONG, "--output", whole)
     check(result.returncode == 0, f"a whole run: {result.stderr}")
-    expected = read(whole, "000-6.csv")
+    expected = read(whole, "003-2.csv")
     for which, status in ((signal.SIGKILL, -9), (signal.SIGTERM, 143)):
         part = os.path.join(folder, f"part{status}")
         code, stderr, there = stopped(part, which)
         check(code == status, f"stopped: exit status {code}, not {status}")
         check(3 <= len(there) < len(rows(expected)), f"stopped with {len(there)} rows")
         if status == 143:
-            check("interrupted: " in stderr and "of 000-6 are measured" in stderr, f"SIGTERM: {stderr}")
+            check("interrupted: " in stderr and "of 003-2 are measured" in stderr, f"SIGTERM: {stderr}")
         result = run(*LONG, "--output", part)
         check(result.returncode == 0 and "going on with" in result.stderr, f"going on: {result.stderr}")
-        check(read(part, "000-6.csv") == expected, "a run that went on gives the same CSV")
+        check(read(part, "003-2.csv") == expected, "a run that went on gives the same CSV")
     # What was cut off in the middle of a line is measured again.
-    with open(os.path.join(whole, "000-6.csv"), "w", encoding="utf-8") as file:
+    with open(os.path.join(whole, "003-2.csv"), "w", encoding="utf-8") as file:
         file.write(expected[:-30])
     result = run(*LONG, "--output", whole)
-    check(result.returncode == 0 and read(whole, "000-6.csv") == expected, f"a line cut off: {result.stderr}")
+    check(result.returncode == 0 and read(whole, "003-2.csv") == expected, f"a line cut off: {result.stderr}")
 
 
 def test_made_by_another(folder):

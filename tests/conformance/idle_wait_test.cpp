@@ -67,7 +67,7 @@ struct State {
 };
 State* state = nullptr;
 
-const Codelet kBegins{.name = "begins", .cpu = [](KernelContext&) {
+const Codelet kBeginsToRun{.name = "begins", .cpu = [](KernelContext&) {
                         state->has_begun = true;
                         yield_until(state->goes_on);
                         state->asked_meanwhile = asked_while_nothing_happens(state->asked);
@@ -85,7 +85,7 @@ struct LongKernel {
       : impl(few_tasks(2), MachineSetup(few_tasks(2)), nullptr,
              std::make_unique<CountingPolicy>(its_state.asked)),
         x(impl.add({8, 1, 8, 1}, {}, false, "x")) {
-    impl.submit({.codelet = &kBegins, .operands = {W(x)}});
+    impl.submit({.codelet = &kBeginsToRun, .operands = {W(x)}});
     yield_until(its_state.has_begun);
     impl.submit({.codelet = &kNothing, .operands = {RW(x)}});
     its_state.asked = 0;
@@ -120,7 +120,7 @@ TEST_F(IdleWait, RoomInTheWindowIsSeenWhenATaskHasEndedAndNotWhenAllHave) {
   RuntimeImpl impl(few_tasks(2), MachineSetup(few_tasks(2)), nullptr,
                    std::make_unique<CountingPolicy>(state_.asked));
   const Handle x = impl.add({8, 1, 8, 1}, {}, false, "x");
-  impl.submit({.codelet = &kBegins, .operands = {W(x)}});
+  impl.submit({.codelet = &kBeginsToRun, .operands = {W(x)}});
   yield_until(state_.has_begun);
   // The first two end only if this thread submits the third as soon as the first has ended.
   static std::atomic<bool> is_submitted;
@@ -153,7 +153,7 @@ TEST_F(IdleWait, AnotherRankIsWaitedForAsleep) {
     };
     const Handle x = add({0}, "x");
     const Handle y = add({1}, "y");
-    impl.submit({.codelet = &kBegins, .operands = {W(x)}});
+    impl.submit({.codelet = &kBeginsToRun, .operands = {W(x)}});
     impl.submit({.codelet = &kNothing, .operands = {R(x), W(y)}});
     if (rank == 1) {
       state_.asked = 0;

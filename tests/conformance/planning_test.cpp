@@ -30,7 +30,7 @@ using runtime::RuntimeImpl;
 using sched::KnownTasks;
 using ::testing::ElementsAre;
 
-constexpr Bytes kBlock = 1_MiB;
+constexpr Bytes kPlanned = 1_MiB;
 
 // RAM with a core, and an accelerator with so much memory.
 MachineDescription planned_machine(Bytes device_memory = 1_GiB) {
@@ -188,7 +188,7 @@ struct Reads {
 Reads read_in_order(const std::vector<std::size_t>& order, std::uint64_t room,
                     std::unique_ptr<sched::Policy> policy, PlanningPolicy* watched) {
   static const Codelet read{.name = "read", .expected = {Time{0}, Time{1'000'000}}};
-  RuntimeImpl runtime(Options{}, MachineSetup(planned_machine(kBlock * room + 4_KiB)), nullptr,
+  RuntimeImpl runtime(Options{}, MachineSetup(planned_machine(kPlanned * room + 4_KiB)), nullptr,
                       std::move(policy));
   Reads reads;
   if (watched != nullptr) {
@@ -200,7 +200,7 @@ Reads read_in_order(const std::vector<std::size_t>& order, std::uint64_t room,
   std::vector<Handle> blocks;
   for (std::size_t i = 0; i <= std::ranges::max(order); ++i) {
     blocks.push_back(
-        runtime.add_simulated(kBlock, kRam, std::string(1, static_cast<char>('a' + i))));
+        runtime.add_simulated(kPlanned, kRam, std::string(1, static_cast<char>('a' + i))));
   }
   for (const std::size_t i : order) {
     runtime.submit({.codelet = &read, .operands = {R(blocks[i]), RW(counter)}});

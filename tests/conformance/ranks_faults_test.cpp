@@ -59,9 +59,9 @@ struct Deviation {
 };
 
 // Steps of a ring of data, of which each rank owns two: large ones, and small ones that go without credit.
-class Ring {
+class FaultyRing {
  public:
-  explicit Ring(Runtime& runtime, std::uint64_t larger = 0) : runtime_(runtime) {
+  explicit FaultyRing(Runtime& runtime, std::uint64_t larger = 0) : runtime_(runtime) {
     for (std::uint32_t i = 0; i < 2 * kRanks; ++i) {
       const std::uint64_t numbers = i % 2 == 0 ? 2000 : 20;
       x_.push_back(runtime.register_empty(RankId{i % kRanks}, Bytes{8 * (numbers + larger)},
@@ -168,7 +168,7 @@ TEST_F(RanksFaults, ADeadRankIsNamedWithWhatItDid) {
   repeat(4, [](std::uint64_t seed, base::Random& random) {
     const auto dead = static_cast<std::uint32_t>(random.below(kRanks));
     FaultyRun run(seed);
-    const auto outcomes = run.run([](Runtime& runtime) { Ring(runtime).go_on(); },
+    const auto outcomes = run.run([](Runtime& runtime) { FaultyRing(runtime).go_on(); },
                                   [&] {
                                     std::this_thread::sleep_for(Milliseconds(60));
                                     sleep_up_to(random, 20);
@@ -187,7 +187,7 @@ TEST_F(RanksFaults, ASilentRankIsNamedWithWhatItDid) {
   repeat(1, [](std::uint64_t seed, base::Random& random) {
     const auto silent = static_cast<std::uint32_t>(random.below(kRanks));
     FaultyRun run(seed);
-    const auto outcomes = run.run([](Runtime& runtime) { Ring(runtime).go_on(); },
+    const auto outcomes = run.run([](Runtime& runtime) { FaultyRing(runtime).go_on(); },
                                   [&] {
                                     std::this_thread::sleep_for(Milliseconds(60));
                                     sleep_up_to(random, 20);
@@ -214,7 +214,7 @@ TEST_F(RanksFaults, ALongKernelIsNoSilence) {
   rules.silence = {600'000'000};
   FaultyRun run(1, quiet_options(), rules);
   const auto outcomes = run.run([&](Runtime& runtime) {
-    Ring ring(runtime);
+    FaultyRing ring(runtime);
     ring.step(1, 1, sleeps);
     runtime.wait();
     // Nor is a program that computes.
@@ -230,7 +230,7 @@ TEST_F(RanksFaults, WhoLeavesEarlyIsNamed) {
     const std::uint64_t at = random.below(100);
     FaultyRun run(seed);
     const auto outcomes = run.run([&](Runtime& runtime) {
-      Ring ring(runtime);
+      FaultyRing ring(runtime);
       if (runtime.this_rank() != RankId{leaver}) return ring.go_on();
       for (std::uint64_t number = 0; number < at; ++number) ring.step(number);
     });
@@ -250,7 +250,7 @@ TEST_F(RanksFaults, WhoThrowsIsNamed) {
                            [](std::uint64_t) -> bool { throw std::runtime_error("enough"); }};
     FaultyRun run(seed);
     const auto outcomes = run.run([&](Runtime& runtime) {
-      Ring(runtime).go_on(runtime.this_rank() == RankId{thrower} ? throws : Deviation{});
+      FaultyRing(runtime).go_on(runtime.this_rank() == RankId{thrower} ? throws : Deviation{});
     });
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       if (rank == thrower) {
@@ -273,7 +273,7 @@ TEST_F(RanksFaults, WhatAKernelThrowsArrivesAtAll) {
                         }};
     FaultyRun run(seed);
     const auto outcomes = run.run([&](Runtime& runtime) {
-      Ring ring(runtime);
+      FaultyRing ring(runtime);
       ring.go_on({at, [&](std::uint64_t number) {
                     ring.step(number, 1, fails);
                     return true;
@@ -296,7 +296,7 @@ TEST_F(RanksFaults, TheFirstDifferentSubmissionIsNamed) {
     FaultyRun run(seed);
     const auto outcomes = run.run([&](Runtime& runtime) {
       const bool is_other = runtime.this_rank() == RankId{other};
-      Ring ring(runtime, is_other && what == 0 ? 1 : 0);
+      FaultyRing ring(runtime, is_other && what == 0 ? 1 : 0);
       if (!is_other || what == 0) return ring.go_on();
       ring.go_on({at, [&](std::uint64_t number) {
                     if (what == 1) ring.step(number, 2);   // another operand
@@ -306,7 +306,7 @@ TEST_F(RanksFaults, TheFirstDifferentSubmissionIsNamed) {
     });
     const std::string text =
         what == 0 ? "after submission 0: rank "
-                  : "submission " + std::to_string(Ring::kFills + at + 1) + ": rank ";
+                  : "submission " + std::to_string(FaultyRing::kFills + at + 1) + ": rank ";
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       EXPECT_THAT(outcomes[rank].text(),
                   HasSubstr("the ranks do not submit the same tasks; " + text))
@@ -354,7 +354,7 @@ TEST_F(RanksFaults, AStallIsToldOfAllRanksAtOnce) {
   FaultyRun run(1, options);
   ::testing::internal::CaptureStderr();
   const auto outcomes = run.run([&](Runtime& runtime) {
-    Ring ring(runtime);
+    FaultyRing ring(runtime);
     ring.step(1, 1, sleeps);  // writes x1, which rank 1 owns
     ring.step(0);             // reads it on rank 0
     runtime.wait();

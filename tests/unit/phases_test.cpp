@@ -17,7 +17,7 @@ MarkOfRun region(const char* text, std::int64_t from, std::int64_t to) {
   return {.text = text, .lane = 0, .from = from, .to = to, .is_region = true};
 }
 
-TaskOfRun from_to(std::int64_t started, std::int64_t ended) {
+TaskOfRun lasting(std::int64_t started, std::int64_t ended) {
   return {.worker = 0,
           .submitted = started,
           .ready = started,
@@ -30,9 +30,9 @@ TaskOfRun from_to(std::int64_t started, std::int64_t ended) {
 MadeRun filled_run_checked() {
   MadeRun made(1);
   const std::uint32_t a = made.datum("a", 10);
-  made.task("fill", from_to(0, 90));
-  made.task("work", from_to(110, 260));
-  made.task("check", from_to(310, 340));
+  made.task("fill", lasting(0, 90));
+  made.task("work", lasting(110, 260));
+  made.task("check", lasting(310, 340));
   made.copy(
       {.datum = a, .from = 0, .to = 0, .bytes = 10, .wanted = 10, .started = 20, .ended = 60});
   made.copy(

@@ -74,7 +74,7 @@ void factor_plainly(Columns& a, std::size_t reflectors, Columns& c) {
 
 // Of elements of size 1 in columns of a few hundred.
 template <typename T>
-constexpr double kClose = 2e3 * std::numeric_limits<T>::epsilon();
+constexpr double kCloseForQr = 2e3 * std::numeric_limits<T>::epsilon();
 
 // Rows from the one of `first` on.
 template <typename T>
@@ -83,7 +83,7 @@ void expect_columns(const Tile<T>& found, const Columns& wanted, std::size_t fir
     const int rows = upper ? std::min(j + 1, found.rows()) : found.rows();
     for (int i = 0; i < rows; ++i) {
       ASSERT_NEAR(static_cast<double>(found.at(i, j)),
-                  wanted[std::size_t(j)][first + std::size_t(i)], kClose<T>)
+                  wanted[std::size_t(j)][first + std::size_t(i)], kCloseForQr<T>)
           << i << ", " << j;
     }
   }
@@ -183,13 +183,13 @@ TYPED_TEST(QrKernels, VectorsGoThereAndBack) {
     const std::vector<double> below_before = below;
     reflect(of, Factor::q_transposed, v.block(), t.block(), above.data(), below.data());
     for (int i = 0; i < kTile; ++i) {
-      ASSERT_NEAR(above[std::size_t(i)], c.at(i, 0), kClose<TypeParam>) << i;
-      ASSERT_NEAR(below[std::size_t(i)], d.at(i, 0), kClose<TypeParam>) << i;
+      ASSERT_NEAR(above[std::size_t(i)], c.at(i, 0), kCloseForQr<TypeParam>) << i;
+      ASSERT_NEAR(below[std::size_t(i)], d.at(i, 0), kCloseForQr<TypeParam>) << i;
     }
     reflect(of, Factor::q, v.block(), t.block(), above.data(), below.data());
     for (std::size_t i = 0; i < kTile; ++i) {
-      ASSERT_NEAR(above[i], above_before[i], kClose<TypeParam>) << i;
-      ASSERT_NEAR(below[i], below_before[i], kClose<TypeParam>) << i;
+      ASSERT_NEAR(above[i], above_before[i], kCloseForQr<TypeParam>) << i;
+      ASSERT_NEAR(below[i], below_before[i], kCloseForQr<TypeParam>) << i;
     }
   }
 }
@@ -225,7 +225,7 @@ TYPED_TEST(QrKernels, ColumnsOfVeryLargeAndVerySmallElementsHaveTheirNorms) {
     geqrt(a.block(), t.block());
     for (int j = 0; j < kTile; ++j) {
       for (int i = 0; i <= j; ++i) {
-        ASSERT_NEAR(std::scalbn(a.at(i, j), -scale), plain.at(i, j), kClose<TypeParam>) << i;
+        ASSERT_NEAR(std::scalbn(a.at(i, j), -scale), plain.at(i, j), kCloseForQr<TypeParam>) << i;
       }
     }
   }
