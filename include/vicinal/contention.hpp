@@ -97,4 +97,20 @@ ContentionShares predict_contention(const ContentionParameters& parameters, doub
 ContentionShares predict_contention(const ContentionModel& model, double cores,
                                     std::uint32_t computation_node, std::uint32_t transfer_node);
 
+// One point of a sweep over the number of cores that compute, with the data of both on one NUMA node.
+struct ContentionSample {
+  std::uint32_t cores = 1;
+  BytesPerSecond computations_alone;   // of all cores together
+  BytesPerSecond computations_beside;  // likewise, beside the transfer
+  BytesPerSecond transfer_alone;
+  BytesPerSecond transfer_beside;
+};
+
+// The parameters of a sweep (section 6.3.1). The thesis takes largest and least values, which noise shifts; here the
+// predicted curves are fitted to all samples, by their ratios, with as few changes of slope as explain them (Schwarz's
+// criterion). What a sweep does not show is chosen as the thesis would: `total_beside` that was never reached is the
+// largest total. Samples are in any order, several may be of one number of cores. Throws UsageError without samples or
+// with one that is not above 0.
+ContentionParameters fit_contention(const std::vector<ContentionSample>& sweep);
+
 }  // namespace vicinal
