@@ -37,14 +37,10 @@ class Fit {
 
   ContentionParameters best() {
     Candidate best;
-    Point start = first_guess();
-    for (int pass = 0; pass < 2; ++pass) {  // the second begins with what the first has found
-      for (Candidate& candidate : most_promising(start)) improve(best, candidate);
-      for (std::uint32_t step = std::max(1U, most_cores_ / 8); step > 0; step /= 2) {
-        while (improve_near(best, step)) {
-        }
+    for (Candidate& candidate : most_promising(first_guess())) improve(best, candidate);
+    for (std::uint32_t step = std::max(1U, most_cores_ / 8); step > 0; step /= 2) {
+      while (improve_near(best, step)) {
       }
-      start = best.point;
     }
     return without_what_nobody_meets(parameters(best));
   }
@@ -235,7 +231,7 @@ class Fit {
   }
 
   void descend(Candidate& at) const {
-    constexpr int kMostSteps = 30;
+    constexpr int kMostSteps = 12;
     restrict(at);
     std::vector<double> now = residuals(at);
     at.error = sum_of_squares(now);
@@ -260,7 +256,7 @@ class Fit {
         }
         damping *= 10;
       }
-      if (at.error > before * (1 - 1e-6)) return;
+      if (at.error > before * (1 - 1e-4)) return;
     }
   }
 

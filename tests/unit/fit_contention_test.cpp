@@ -99,8 +99,8 @@ ContentionParameters known_parameters(std::uint32_t cores) {
 }
 
 TEST(FitContention, KnownParametersAreRecoveredUnderNoiseOfFivePercent) {
-  constexpr int kSeeds = 12;
-  for (const std::uint32_t cores : {8, 12, 16, 24, 32, 48, 64}) {
+  constexpr int kSeeds = 8;
+  for (const std::uint32_t cores : {8, 16, 32, 64}) {
     const ContentionParameters known = known_parameters(cores);
     std::map<std::string, double> mean;
     double curves = 0;
