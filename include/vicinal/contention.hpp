@@ -73,8 +73,8 @@ struct ContentionModel {
   std::uint32_t sockets = 1;
   std::uint32_t numa_nodes_per_socket = 1;
   std::uint32_t cores_per_socket = 1;
-  ContentionParameters local;
-  ContentionParameters remote;
+  ContentionParameters local = {};
+  ContentionParameters remote = {};
   // In place of the formula, for every NUMA node. Of `local` and `remote` it takes `core`, `transfer`, `least_share` and, where
   // it is above 0, total_alone: of the way to the memory, for computations.
   std::optional<ContentionSurface> surface = {};
@@ -100,10 +100,10 @@ ContentionShares predict_contention(const ContentionModel& model, double cores,
 // One point of a sweep over the number of cores that compute, with the data of both on one NUMA node.
 struct ContentionSample {
   std::uint32_t cores = 1;
-  BytesPerSecond computations_alone;   // of all cores together
-  BytesPerSecond computations_beside;  // likewise, beside the transfer
-  BytesPerSecond transfer_alone;
-  BytesPerSecond transfer_beside;
+  BytesPerSecond computations_alone = {};   // of all cores together
+  BytesPerSecond computations_beside = {};  // likewise, beside the transfer
+  BytesPerSecond transfer_alone = {};
+  BytesPerSecond transfer_beside = {};
 };
 
 // The parameters of a sweep (section 6.3.1). The thesis takes largest and least values, which noise shifts; here the

@@ -1,21 +1,18 @@
 #include "machine/contention_surface.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 #include <map>
 
 #include <fmt/format.h>
 
-#include "base/regular_file.hpp"
+#include "machine/number_csv.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::machine {
 namespace {
 
-constexpr std::size_t kMostSurfaceBytes = 1 << 20;
 // Enough for the last bit of a double.
 constexpr int kHalvings = 64;
 
@@ -199,107 +196,53 @@ namespace {
 
 constexpr std::string_view kColumns = "read_share,bandwidth,latency";
 
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(" \t\r");
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+using Points = std::vector<LatencyCurve::Point>;
+
+// Latency at a bandwidth is the least that was measured there or above.
+Points risen(Points points) {
+  std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) {
+    return a.bandwidth != b.bandwidth ? a.bandwidth < b.bandwidth : a.nanoseconds > b.nanoseconds;
+  });
+  Points result;
+  for (auto point = points.rbegin(); point != points.rend(); ++point) {
+    if (!result.empty()) {
+      point->nanoseconds = std::min(point->nanoseconds, result.back().nanoseconds);
+      if (point->bandwidth == result.back().bandwidth) continue;
+    }
+    result.push_back(*point);
+  }
+  std::reverse(result.begin(), result.end());
+  return result;
 }
-
-class SurfaceReader {
- public:
-  explicit SurfaceReader(const std::string& origin) : origin_(origin) {}
-
-  ContentionSurface read(std::string_view text) {
-    while (!text.empty()) {
-      const std::size_t end = std::min(text.find('\n'), text.size());
-      ++line_;
-      read_line(trimmed(text.substr(0, end)));
-      text.remove_prefix(std::min(end + 1, text.size()));
-    }
-    if (points_.empty()) refuse("there is no point");
-    ContentionSurface surface;
-    for (auto& [reads, points] : points_) {
-      surface.curves.push_back({.reads = reads, .points = risen(std::move(points))});
-    }
-    return surface;
-  }
-
- private:
-  using Points = std::vector<LatencyCurve::Point>;
-
-  [[noreturn]] void refuse(const std::string& why) const {
-    throw UsageError(fmt::format("{}:{}: {}", origin_, std::max(line_, 1U), why));
-  }
-
-  void read_line(std::string_view line) {
-    if (line.empty() || line.starts_with('#')) return;
-    if (!headed_) {
-      if (line != kColumns) refuse(fmt::format("expected the columns \"{}\"", kColumns));
-      headed_ = true;
-      return;
-    }
-    std::array<double, 3> numbers{};
-    for (std::size_t i = 0; i < numbers.size(); ++i) {
-      const std::size_t comma = std::min(line.find(','), line.size());
-      numbers[i] = number(trimmed(line.substr(0, comma)));
-      if ((comma == line.size()) != (i + 1 == numbers.size())) {
-        refuse("expected three numbers with commas between them");
-      }
-      line.remove_prefix(std::min(comma + 1, line.size()));
-    }
-    const auto [reads, bandwidth, latency] = numbers;
-    if (!(reads >= 0 && reads <= 1)) refuse("expected a read_share from 0 to 1");
-    if (!(bandwidth > 0 && bandwidth <= 1e9)) refuse("expected a bandwidth above 0, in MB/s");
-    if (!(latency > 0 && latency <= 1e9)) refuse("expected a latency above 0, in ns");
-    points_[reads].push_back({BytesPerSecond{bandwidth * 1e6}, latency});
-  }
-
-  double number(std::string_view text) const {
-    double result = 0;
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, result);
-    if (error != std::errc{} || stop != end || text.empty()) {
-      refuse(fmt::format("\"{}\" is not a number", text));
-    }
-    return result;
-  }
-
-  // Latency at a bandwidth is the least that was measured there or above.
-  static Points risen(Points points) {
-    std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) {
-      return a.bandwidth != b.bandwidth ? a.bandwidth < b.bandwidth : a.nanoseconds > b.nanoseconds;
-    });
-    Points result;
-    for (auto point = points.rbegin(); point != points.rend(); ++point) {
-      if (!result.empty()) {
-        point->nanoseconds = std::min(point->nanoseconds, result.back().nanoseconds);
-        if (point->bandwidth == result.back().bandwidth) continue;
-      }
-      result.push_back(*point);
-    }
-    std::reverse(result.begin(), result.end());
-    return result;
-  }
-
-  const std::string& origin_;
-  std::uint32_t line_ = 0;
-  bool headed_ = false;
-  std::map<double, Points> points_;
-};
 
 }  // namespace
 
 ContentionSurface parse_contention_surface(std::string_view text, const std::string& origin) {
-  return SurfaceReader(origin).read(text);
+  std::map<double, Points> by_mix;
+  for (const NumberRow& row : parse_number_csv(text, origin, kColumns)) {
+    const double reads = row.numbers[0];
+    const double bandwidth = row.numbers[1];
+    const double latency = row.numbers[2];
+    if (!(reads >= 0 && reads <= 1)) {
+      refuse_line(origin, row.line, "expected a read_share from 0 to 1");
+    }
+    if (!(bandwidth > 0 && bandwidth <= 1e9)) {
+      refuse_line(origin, row.line, "expected a bandwidth above 0, in MB/s");
+    }
+    if (!(latency > 0 && latency <= 1e9)) {
+      refuse_line(origin, row.line, "expected a latency above 0, in ns");
+    }
+    by_mix[reads].push_back({BytesPerSecond{bandwidth * 1e6}, latency});
+  }
+  ContentionSurface surface;
+  for (auto& [reads, points] : by_mix) {
+    surface.curves.push_back({.reads = reads, .points = risen(std::move(points))});
+  }
+  return surface;
 }
 
 }  // namespace vicinal::machine
 
 vicinal::ContentionSurface vicinal::read_contention_surface(const std::string& path) {
-  try {
-    return machine::parse_contention_surface(
-        base::RegularFile(path).text(machine::kMostSurfaceBytes), path);
-  } catch (const base::RegularFile::Refused& refused) {
-    throw UsageError(fmt::format("the surface {} cannot be read: {}", path, refused.why));
-  }
+  return machine::parse_contention_surface(machine::read_small_file(path, "the surface"), path);
 }

@@ -1,7 +1,6 @@
 #include "machine/contention_text.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
 #include <vector>
 
@@ -120,33 +119,6 @@ ContentionModel read_contention(const TomlTable& table, const std::string& origi
     table.refuse("has several sockets and lacks [contention.remote]");
   model.remote = remote ? read(*remote) : model.local;
   return model;
-}
-
-std::string contention_tables(const ContentionModel& model) {
-  std::string text;
-  const auto out = std::back_inserter(text);
-  fmt::format_to(out,
-                 "[contention]\nsockets = {}\nnuma_nodes_per_socket = {}\ncores_per_socket = {}\n",
-                 model.sockets, model.numa_nodes_per_socket, model.cores_per_socket);
-  const auto write = [&](const char* name, const ContentionParameters& p) {
-    fmt::format_to(out, "\n[contention.{}]\n", name);
-    const auto rate = [&](const char* key, BytesPerSecond value) {
-      fmt::format_to(out, "{} = \"{:.1f} MB/s\"\n", key, value.value / 1e6);
-    };
-    fmt::format_to(out, "most_beside = {}\n", p.most_beside);
-    rate("total_beside", p.total_beside);
-    fmt::format_to(out, "most_alone = {}\n", p.most_alone);
-    rate("total_alone", p.total_alone);
-    rate("total_at_most_alone", p.total_at_most_alone);
-    fmt::format_to(out, "least_share = {:.3f}\n", p.least_share);
-    rate("loss_before", p.loss_before);
-    rate("loss_after", p.loss_after);
-    rate("core", p.core);
-    rate("transfer", p.transfer);
-  };
-  write("local", model.local);
-  if (model.sockets > 1) write("remote", model.remote);
-  return text;
 }
 
 }  // namespace vicinal::machine

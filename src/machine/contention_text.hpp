@@ -11,7 +11,4 @@ namespace vicinal::machine {
 // `origin` is the machine file, beside which a surface lies. Throws UsageError.
 ContentionModel read_contention(const TomlTable& table, const std::string& origin);
 
-// As a machine file has it, without a surface; to a tenth of a MB/s.
-std::string contention_tables(const ContentionModel& model);
-
 }  // namespace vicinal::machine
