@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "calibration/calibrate.hpp"
 #include "calibration/contention_sweep.hpp"
 #include "machine/machine_model.hpp"
 #include "support/contention_tables.hpp"
@@ -126,6 +127,17 @@ TEST(ContentionText, WhatIsWrittenReadsAsTheSame) {
       }
     }
   }
+}
+
+TEST(ContentionText, ACalibratedMachineHasItInItsFile) {
+  calibration::Calibration calibration;
+  calibration.name = "measured";
+  calibration.workers = 36;
+  calibration.contention = testing::contention_model("henri");
+  const std::string text = calibration::machine_file(calibration, "of a test");
+  const auto machine = parse_machine(text, "m.toml", {}).description;
+  ASSERT_TRUE(machine.contention);
+  EXPECT_EQ(machine.contention->remote.most_alone, 7U);
 }
 
 }  // namespace
