@@ -39,7 +39,7 @@ struct ContentionArguments {
 };
 
 // What is asked for.
-struct Asked {
+struct ContentionPoints {
   ContentionModel model;
   std::vector<std::uint32_t> cores;
   std::vector<std::uint32_t> computation_nodes;
@@ -70,14 +70,14 @@ std::vector<std::uint32_t> numbers(const char* option, const std::string& text, 
   return result;
 }
 
-Asked asked_of(const ContentionArguments& arguments, ContentionModel model) {
+ContentionPoints asked_points(const ContentionArguments& arguments, ContentionModel model) {
   const std::uint32_t nodes = model.sockets * model.numa_nodes_per_socket;
-  Asked asked;
-  asked.cores = numbers("--cores", arguments.cores, 1, model.cores_per_socket);
-  asked.computation_nodes = numbers("--comp-node", arguments.computation_node, 0, nodes - 1);
-  asked.transfer_nodes = numbers("--comm-node", arguments.transfer_node, 0, nodes - 1);
-  asked.model = std::move(model);
-  return asked;
+  ContentionPoints points;
+  points.cores = numbers("--cores", arguments.cores, 1, model.cores_per_socket);
+  points.computation_nodes = numbers("--comp-node", arguments.computation_node, 0, nodes - 1);
+  points.transfer_nodes = numbers("--comm-node", arguments.transfer_node, 0, nodes - 1);
+  points.model = std::move(model);
+  return points;
 }
 
 std::string gigabytes(BytesPerSecond rate) {
@@ -112,26 +112,27 @@ std::optional<ContentionSample> measured_at(const std::vector<PlacedSample>& swe
 
 // Calls row(cores, computation node, transfer node, what is predicted, the transfer alone).
 template <typename Row>
-void for_each_point(const Asked& asked, const Row& row) {
-  for (const std::uint32_t computation : asked.computation_nodes) {
-    for (const std::uint32_t transfer : asked.transfer_nodes) {
+void for_each_point(const ContentionPoints& points, const Row& row) {
+  for (const std::uint32_t computation : points.computation_nodes) {
+    for (const std::uint32_t transfer : points.transfer_nodes) {
       const BytesPerSecond alone =
-          predict_contention(asked.model, 0, computation, transfer).transfer;
-      for (const std::uint32_t cores : asked.cores) {
+          predict_contention(points.model, 0, computation, transfer).transfer;
+      for (const std::uint32_t cores : points.cores) {
         row(cores, computation, transfer,
-            predict_contention(asked.model, cores, computation, transfer), alone);
+            predict_contention(points.model, cores, computation, transfer), alone);
       }
     }
   }
 }
 
-std::string table_text(const Asked& asked, const std::vector<PlacedSample>& sweep) {
+std::string prediction_table(const ContentionPoints& points,
+                             const std::vector<PlacedSample>& sweep) {
   std::vector<Cells> rows{{"data of the computations, of the transfer, on node", "cores",
                            "computations alone", "beside", "transfer alone", "beside"}};
   if (!sweep.empty())
     rows.front().insert(rows.front().end(), {"measured: computations", "transfer"});
-  for_each_point(asked, [&](std::uint32_t cores, std::uint32_t computation, std::uint32_t transfer,
-                            const ContentionShares& shares, BytesPerSecond alone) {
+  for_each_point(points, [&](std::uint32_t cores, std::uint32_t computation, std::uint32_t transfer,
+                             const ContentionShares& shares, BytesPerSecond alone) {
     Cells cells{fmt::format("{}, {}", computation, transfer),
                 fmt::format("{}", cores),
                 gigabytes(shares.alone),
@@ -147,7 +148,7 @@ std::string table_text(const Asked& asked, const std::vector<PlacedSample>& swee
   return reports::aligned(rows, 1) + "Bandwidths in GB/s, of all cores together.\n";
 }
 
-std::string csv_text(const Asked& asked, const std::vector<PlacedSample>& sweep) {
+std::string prediction_csv(const ContentionPoints& points, const std::vector<PlacedSample>& sweep) {
   std::string text{calibration::kSweepColumns};
   if (!sweep.empty()) {
     text +=
@@ -155,8 +156,8 @@ std::string csv_text(const Asked& asked, const std::vector<PlacedSample>& sweep)
         "measured_transfer_beside";
   }
   text += '\n';
-  for_each_point(asked, [&](std::uint32_t cores, std::uint32_t computation, std::uint32_t transfer,
-                            const ContentionShares& shares, BytesPerSecond alone) {
+  for_each_point(points, [&](std::uint32_t cores, std::uint32_t computation, std::uint32_t transfer,
+                             const ContentionShares& shares, BytesPerSecond alone) {
     text += fmt::format("{},{},{}", computation, transfer, cores);
     const auto add = [&](BytesPerSecond rate) { text += fmt::format(",{:.1f}", rate.value / 1e6); };
     for (const BytesPerSecond rate : {shares.alone, shares.computations, alone, shares.transfer}) {
@@ -187,15 +188,16 @@ std::string falls(const std::vector<double>& shares) {
 }
 
 // A sentence for each placement, over all numbers of cores.
-std::string sentences(const Asked& asked) {
+std::string sentences(const ContentionPoints& points) {
   std::string text;
-  for (const std::uint32_t computation : asked.computation_nodes) {
-    for (const std::uint32_t transfer : asked.transfer_nodes) {
-      const double alone = predict_contention(asked.model, 0, computation, transfer).transfer.value;
+  for (const std::uint32_t computation : points.computation_nodes) {
+    for (const std::uint32_t transfer : points.transfer_nodes) {
+      const double alone =
+          predict_contention(points.model, 0, computation, transfer).transfer.value;
       std::vector<double> computations;
       std::vector<double> transfers;
-      for (std::uint32_t n = 1; n <= asked.model.cores_per_socket; ++n) {
-        const ContentionShares shares = predict_contention(asked.model, n, computation, transfer);
+      for (std::uint32_t n = 1; n <= points.model.cores_per_socket; ++n) {
+        const ContentionShares shares = predict_contention(points.model, n, computation, transfer);
         computations.push_back(shares.computations.value / shares.alone.value);
         transfers.push_back(shares.transfer.value / alone);
       }
@@ -268,14 +270,16 @@ void contention(const ContentionArguments& arguments) {
   }
   const auto sockets =
       static_cast<std::uint32_t>(reports::parse_count("--sockets", arguments.sockets, 1, 64));
-  const Asked asked = asked_of(arguments, fits ? calibration::fit_model(sweep, sockets)
-                                               : model_of_machine(arguments.machine));
-  require_known_placements(asked.model, sweep, arguments.measured);
+  const ContentionPoints points =
+      asked_points(arguments, fits ? calibration::fit_model(sweep, sockets)
+                                   : model_of_machine(arguments.machine));
+  require_known_placements(points.model, sweep, arguments.measured);
   const bool taken = arguments.csv == "-" || arguments.fit == "-";
-  fmt::print(taken ? stderr : stdout, "{}\n{}{}{}", table_text(asked, sweep), sentences(asked),
-             sweep.empty() ? "" : "\n", sweep.empty() ? "" : errors_text(asked.model, sweep));
-  if (!arguments.csv.empty()) write_text(arguments.csv, csv_text(asked, sweep));
-  if (fits) write_text(arguments.fit, calibration::contention_tables(asked.model));
+  fmt::print(taken ? stderr : stdout, "{}\n{}{}{}", prediction_table(points, sweep),
+             sentences(points), sweep.empty() ? "" : "\n",
+             sweep.empty() ? "" : errors_text(points.model, sweep));
+  if (!arguments.csv.empty()) write_text(arguments.csv, prediction_csv(points, sweep));
+  if (fits) write_text(arguments.fit, calibration::contention_tables(points.model));
 }
 
 }  // namespace

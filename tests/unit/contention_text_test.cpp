@@ -74,8 +74,9 @@ TEST(ContentionText, AMachineWithoutItHasNone) {
 
 TEST(ContentionText, RefusalsNameLineTableAndKey) {
   EXPECT_EQ(said("least_share = 0.5", "least_share = 1"), "accepted");
-  EXPECT_THAT(said("most_beside = 4", "most_besid = 4"),
-              AllOf(StartsWith("m.toml:8: [contention.local]: "), HasSubstr("\"most_beside\"")));
+  EXPECT_THAT(
+      said("most_beside = 4", "most_besid = 4"),
+      AllOf(StartsWith("m.toml:8: [contention.local] has no key"), HasSubstr("\"most_beside\"")));
   EXPECT_THAT(said("most_alone = 6", "most_alone = 3"),
               AllOf(StartsWith("m.toml:10: most_alone of [contention.local]: "),
                     HasSubstr("less than \"most_beside\"")));
