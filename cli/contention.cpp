@@ -13,10 +13,12 @@
 
 #include "calibration/contention_sweep.hpp"
 #include "command_files.hpp"
+#include "contention_picture.hpp"
 #include "output_file.hpp"
 #include "play/play.hpp"
 #include "reports/aligned.hpp"
 #include "reports/catalogue.hpp"
+#include "reports/draw_picture.hpp"
 #include "session.hpp"
 #include "vicinal/error.hpp"
 
@@ -34,6 +36,7 @@ struct ContentionArguments {
   std::string transfer_node;
   std::string csv;
   std::string measured;
+  std::string plot;
   std::string fit;
   std::string sockets = "2";
 };
@@ -260,6 +263,11 @@ void contention(const ContentionArguments& arguments) {
   files.reads("--measured", arguments.measured);
   files.writes("--csv", arguments.csv);
   files.writes("--fit", arguments.fit);
+  files.writes("--plot", arguments.plot);
+  if (!arguments.plot.empty() && !arguments.plot.ends_with(".svg")) {
+    throw UsageError(fmt::format("--plot: {} is no name of an SVG; write --plot FILE.svg",
+                                 reports::legible_name(arguments.plot)));
+  }
   files.require();
   std::vector<PlacedSample> sweep;
   if (!arguments.measured.empty()) sweep = calibration::read_sweep(arguments.measured);
@@ -280,6 +288,15 @@ void contention(const ContentionArguments& arguments) {
              sweep.empty() ? "" : errors_text(points.model, sweep));
   if (!arguments.csv.empty()) write_text(arguments.csv, prediction_csv(points, sweep));
   if (fits) write_text(arguments.fit, calibration::contention_tables(points.model));
+  if (arguments.plot.empty()) return;
+  const std::string& of = fits ? arguments.measured : arguments.machine;
+  reports::draw_picture_of(
+      picture_json({.title = fmt::format("{}: computations beside a transfer", of),
+                    .model = points.model,
+                    .computation_nodes = points.computation_nodes,
+                    .transfer_nodes = points.transfer_nodes,
+                    .sweep = sweep}),
+      arguments.plot);
 }
 
 }  // namespace
@@ -316,6 +333,10 @@ void add_contention(CLI::App& app, Session& /*session*/) {
       ->add_option("--fit", arguments->fit,
                    "Fit the model to the measured sweeps, and write [contention] for a machine "
                    "file; -: to the output.")
+      ->type_name("FILE");
+  command
+      ->add_option("--plot", arguments->plot,
+                   "Also draw the curves of each placement beside what was measured, as SVG.")
       ->type_name("FILE");
   command
       ->add_option("--sockets", arguments->sockets, "Of the machine that was measured, for --fit.")
