@@ -56,6 +56,17 @@ def test_measured(folder):
             check(abs(float(x) - float(y)) <= 0.005 * float(y), f"fit: {a} is not {b}")
 
 
+def test_picture(folder):
+    picture = os.path.join(folder, "curves.svg")
+    result = run("contention", "henri", "--plot", picture)
+    if "no Python here has matplotlib" in result.stderr:
+        print("skipped: a picture")
+        return
+    check(result.returncode == 0, f"picture: {result.stderr}")
+    with open(picture, encoding="utf-8") as file:
+        check("<svg" in file.read(), "picture: no SVG")
+
+
 def test_refusals(folder):
     for arguments, parts in (
             ([], ["say of which machine", "henri"]),
@@ -65,6 +76,7 @@ def test_refusals(folder):
             (["henri", "--comp-node", "2"], ["--comp-node", "2", "1"]),
             (["henri", "--comm-node", "x"], ["--comm-node", "x"]),
             (["henri", "--fit", os.path.join(folder, "f.toml")], ["--fit", "--measured"]),
+            (["henri", "--plot", "curves.png"], ["--plot", "curves.png", "SVG"]),
             (["henri", "--measured", "/no/such/file"], ["/no/such/file"])):
         expect_refusal(run("contention", *arguments), 2, parts, " ".join(["contention", *arguments]))
     sweep = os.path.join(folder, "wrong.csv")
@@ -78,5 +90,6 @@ with tempfile.TemporaryDirectory() as folder:
     test_one_point()
     test_all_points()
     test_measured(folder)
+    test_picture(folder)
     test_refusals(folder)
 finish()
