@@ -23,6 +23,7 @@ struct Session {
 void add_run(CLI::App& app, Session& session);
 void add_generate(CLI::App& app, Session& session);
 void add_machine(CLI::App& app, Session& session);
+void add_contention(CLI::App& app, Session& session);
 void add_calibrate(CLI::App& app, Session& session);
 void add_policies(CLI::App& app, Session& session);
 void add_options(CLI::App& app, Session& session);

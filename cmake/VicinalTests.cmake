@@ -416,7 +416,7 @@ if(TARGET vicinal_cli AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   add_dependencies(vicinal_tests vicinal_cuda_stand_in vicinal_pages)
   find_package(Python3 COMPONENTS Interpreter QUIET)
   if(Python3_FOUND)
-    foreach(script against_real answers bad_input cg completion explain export export_graph export_sqlite files
+    foreach(script against_real answers bad_input cg completion contention explain export export_graph export_sqlite files
             graph_files hostile load modes no_room own_files rank_recordings recordings report_page reports
             reproduce signals simulated_ranks sweep verdicts)
       add_test(NAME cli/${script} COMMAND "${Python3_EXECUTABLE}" -B

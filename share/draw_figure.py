@@ -83,7 +83,7 @@ def draw_panel(axes, panel, series, handles):
     axes.set_xlim(left, right)
     axes.set_title(panel["name"])
     axes.set_xlabel(panel["x_label"])
-    if panel["x_label"] in ("GPUs", "gpus", "tiles", "recipients", "rank"):
+    if panel["x_label"] in ("GPUs", "gpus", "tiles", "recipients", "rank", "cores that compute"):
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
 
 

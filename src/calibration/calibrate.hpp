@@ -16,6 +16,7 @@
 #include "graph/graph.hpp"
 #include "machine/machine_model.hpp"
 #include "vicinal/codelet.hpp"
+#include "vicinal/contention.hpp"
 #include "vicinal/data.hpp"
 #include "vicinal/options.hpp"
 #include "vicinal/units.hpp"
@@ -119,6 +120,7 @@ struct Calibration {
   std::vector<MeasuredDevice> devices = {};  // in the order of a runtime's
   std::vector<MeasuredKernel> kernels;
   std::vector<machine::SchedulingCost> scheduling = {};
+  std::optional<ContentionModel> contention = {};  // of sweeps that were measured, see fit_model
 };
 
 // The machine that a Runtime with these options has. Takes about half a minute at most, but for kernels

@@ -6,6 +6,7 @@
 
 #include "base/text.hpp"
 #include "calibration/calibrate.hpp"
+#include "calibration/contention_sweep.hpp"
 
 namespace vicinal::calibration {
 
@@ -224,6 +225,10 @@ std::string machine_file(const Calibration& calibration, const std::string& sent
   if (calibration.disk) write_disk(out, *calibration.disk);
   if (calibration.links) write_links(out, calibration);
   for (const MeasuredDevice& device : calibration.devices) write_device(out, calibration, device);
+  if (calibration.contention) {
+    fmt::format_to(out, "\n# Contention between computations and transfers.\n{}",
+                   contention_tables(*calibration.contention));
+  }
   if (!calibration.kernels.empty()) {
     fmt::format_to(out, "\n# Kernels: of one worker while all of them work.\n");
   }
