@@ -68,10 +68,10 @@ struct State {
 State* state = nullptr;
 
 const Codelet kBeginsToRun{.name = "begins", .cpu = [](KernelContext&) {
-                        state->has_begun = true;
-                        yield_until(state->goes_on);
-                        state->asked_meanwhile = asked_while_nothing_happens(state->asked);
-                      }};
+                             state->has_begun = true;
+                             yield_until(state->goes_on);
+                             state->asked_meanwhile = asked_while_nothing_happens(state->asked);
+                           }};
 class IdleWait : public ::testing::Test {
  protected:
   IdleWait() { state = &state_; }
