@@ -108,6 +108,11 @@ constexpr OptionEntry kTable[] = {
      "Tasks pulled from the policy and not started, at most, per memory node, to fetch their data "
      "early; 0: as many as copies take to come, 8 in RAM and 32 on an accelerator at most.",
      0, 1'000'000},
+    {"contention", &Options::contention,
+     "What heeds that tasks and transfers share the bandwidth of memory: auto: where the machine "
+     "says what its memory gives (draws_on), a memory-bound task waits while others and large "
+     "transfers use that up, so that what computes runs beside them, and one idle worker at most "
+     "polls beside a large transfer; off: nothing."},
     {"window_tasks", &Options::window_tasks,
      "Tasks submitted and not executed, at most: then submit waits; 0: no bound.", 0, kAny},
     {"window_bytes", &Options::window_bytes, "Bytes of their operands, at most; 0: no bound."},

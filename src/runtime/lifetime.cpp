@@ -86,6 +86,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   config.policy = policy != nullptr ? std::move(policy) : policy_of(options, config.machine);
   config.time_policy = options.measure_scheduling;
   config.look_ahead = options.look_ahead;
+  config.heeds_contention = engine::heeds_contention(options.contention);
   config.count_ready = !options.status.empty();
   config.count_bytes = options.window_bytes.value > 0;
   config.seed = options.seed;
