@@ -10,7 +10,7 @@ namespace vicinal::engine {
 namespace {
 
 // From so much of what a memory gives on it is used up: measured curves flatten there.
-constexpr double kNear = 0.98;
+constexpr double kNear = 0.99;
 // Smaller copies and messages end before a task that made room for them would.
 constexpr Bytes kLarge{std::uint64_t{256} << 10};
 
@@ -59,7 +59,12 @@ void ContentionGate::set_up_memories(const MachineDescription& machine) {
     const SegmentDescription& segment = machine.segments[memory.segment];
     memory.by_tasks = {whole(segment.bandwidth)};
     for (const BytesPerSecond rate : segment.by_kernels) memory.by_tasks.push_back(whole(rate));
-    memory.most = *std::ranges::max_element(memory.by_tasks);
+    if (memory.by_tasks.size() == 1) memory.by_tasks.push_back(memory.by_tasks.front());
+    const auto first = memory.by_tasks.begin() + 1;
+    memory.most = near(*std::max_element(first, memory.by_tasks.end()));
+    const auto gives_most = [&](std::int64_t rate) { return rate >= memory.most; };
+    memory.enough = static_cast<std::size_t>(
+        std::find_if(first, memory.by_tasks.end(), gives_most) - memory.by_tasks.begin());
     memory.fair = memory.most / workers[m];
     memory.for_messages = whole(segment.for_copies.value_or(BytesPerSecond{}));
   }
@@ -86,7 +91,7 @@ std::int64_t ContentionGate::demand_of(const graph::Task& task) {
 }
 
 bool ContentionGate::is_saturated(const Memory& memory) {
-  return memory.demand + memory.transfers >= near(memory.gives(std::max(memory.drawing, 1U)));
+  return memory.drawing >= memory.enough && memory.demand + memory.transfers >= memory.most;
 }
 
 // A memory that gives the task nothing, and where others run at whose end it will be looked at again. Null: it may start.
@@ -137,7 +142,7 @@ std::optional<Saturation> ContentionGate::keep(graph::Task& task, WorkerId worke
   std::push_heap(waiting_.begin(), waiting_.end());
   waiting_count_.store(waiting_.size(), std::memory_order_relaxed);
   return Saturation{memory->bound, memory->under_way, memory->demand + memory->transfers,
-                    near(memory->gives(memory->drawing))};
+                    memory->most};
 }
 
 graph::Task* ContentionGate::take_first() {

@@ -39,8 +39,8 @@ bool heeds_contention(std::string_view option);
 struct Saturation {
   std::uint32_t tasks = 0;      // memory-bound, that run
   std::uint32_t transfers = 0;  // large ones under way
-  std::int64_t drawn = 0;       // by all of them at full speed
-  std::int64_t given = 0;       // from which more gain nothing
+  std::int64_t demanded = 0;    // by all that run, at full speed
+  std::int64_t saturating = 0;  // from which more gain nothing
 };
 
 class ContentionGate {

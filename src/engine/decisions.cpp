@@ -17,8 +17,8 @@ void tell_saturation(const sched::PolicyContext& context, const graph::Task& tas
   decision.node = context.machine().workers[worker.value].node;
   decision.scores = {{Measure::memory_bound, why.tasks},
                      {Measure::transfers, why.transfers},
-                     {Measure::drawn, why.drawn},
-                     {Measure::given, why.given}};
+                     {Measure::demanded, why.demanded},
+                     {Measure::saturating, why.saturating}};
   context.listener()->hear(std::move(decision));
 }
 

@@ -204,9 +204,10 @@ constexpr MeasureEntry kMeasures[] = {
     {can_run, Unit::number, "can run", "1: the worker can run the task; 0: it cannot"},
     {memory_bound, Unit::number, "memory-bound tasks", "that run"},
     {transfers, Unit::number, "transfers", "large copies and messages under way"},
-    {drawn, Unit::bytes, "drawn",
-     "per second, by these and all other tasks, if the memory gave them what they can take"},
-    {given, Unit::bytes, "given", "per second, by the memory: from so much on more gain nothing"},
+    {demanded, Unit::bytes, "demanded",
+     "per second, by all tasks that run and these transfers, at full speed"},
+    {saturating, Unit::bytes, "saturating",
+     "per second, of demand, from which the memory gives more tasks nothing"},
 };
 
 // Entries are found by their number.
@@ -219,7 +220,7 @@ constexpr bool in_order_of(const Entry (&table)[n], Key Entry::*key, Key last) {
 }
 static_assert(in_order_of(kKinds, &KindEntry::kind, write_behind));
 static_assert(in_order_of(kReasons, &ReasonEntry::reason, memory_saturated));
-static_assert(in_order_of(kMeasures, &MeasureEntry::measure, given));
+static_assert(in_order_of(kMeasures, &MeasureEntry::measure, saturating));
 
 }  // namespace
 

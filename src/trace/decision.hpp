@@ -155,8 +155,8 @@ enum class Measure : std::uint8_t {
   can_run,
   memory_bound,
   transfers,
-  drawn,
-  given,
+  demanded,
+  saturating,
 };
 
 struct Score {

@@ -283,7 +283,7 @@ inline Winner theft_by_rule(const Decision& decision) {
       return none_as(!all.empty());
     case memory_saturated:
       return none_as(asked(decision, Measure::memory_bound) > 0 &&
-                     asked(decision, Measure::drawn) >= asked(decision, Measure::given));
+                     asked(decision, Measure::demanded) >= asked(decision, Measure::saturating));
     case drawn_victim:
       return static_cast<std::size_t>(
           std::ldexp(static_cast<double>(asked(decision, Measure::draw)), -53) *
