@@ -85,7 +85,8 @@ class ContentionGate {
     std::uint32_t segment = 0;
     std::vector<std::int64_t>
         by_tasks;  // bytes per second while none, one, two, ... draw; the last entry is that of more
-    std::int64_t most = 0;          // the largest of these
+    std::size_t enough = 1;         // so many draw nearly the most
+    std::int64_t most = 0;          // nearly the most that it gives
     std::int64_t fair = 0;          // with a demand above it a task is memory-bound
     std::int64_t for_messages = 0;  // what one draws
     // --- under the lock
