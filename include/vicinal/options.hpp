@@ -48,7 +48,8 @@ struct Options {
   // Tasks pulled from the policy and not started, per memory node; 0: as copies take to come, up to 8 in
   // RAM and 32 on accelerators.
   std::uint32_t look_ahead = 0;
-  // Memory-bound tasks that wait where the machine says what its memory gives: auto, off.
+  // Memory-bound tasks wait for each other where the machine says what its memory gives: auto, off; or a machine like the
+  // one that is there: "henri,ranks=1".
   std::string contention = "auto";
   std::uint64_t window_tasks = 0;   // submitted and not executed, at most; 0: no bound
   Bytes window_bytes = Bytes{0};    // of their operands, at most; 0: no bound

@@ -109,10 +109,10 @@ constexpr OptionEntry kTable[] = {
      "early; 0: as many as copies take to come, 8 in RAM and 32 on an accelerator at most.",
      0, 1'000'000},
     {"contention", &Options::contention,
-     "What heeds that tasks and transfers share the bandwidth of memory: auto: where the machine "
-     "says what its memory gives (draws_on), a memory-bound task waits while others and large "
-     "transfers use that up, so that what computes runs beside them, and one idle worker at most "
-     "polls beside a large transfer; off: nothing."},
+     "Whether memory-bound tasks wait for each other: auto: where the machine says what its memory "
+     "gives, one waits while tasks and large transfers use that up, so that what computes runs "
+     "beside them, and of idle workers one polls beside a large transfer; off: none waits; or a "
+     "machine, by its name or file, which the one that is there is like."},
     {"window_tasks", &Options::window_tasks,
      "Tasks submitted and not executed, at most: then submit waits; 0: no bound.", 0, kAny},
     {"window_bytes", &Options::window_bytes, "Bytes of their operands, at most; 0: no bound."},

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <mutex>
 
-#include "vicinal/error.hpp"
-
 namespace vicinal::engine {
 
 namespace {
@@ -23,12 +21,6 @@ std::int64_t near(std::int64_t rate) {
 }
 
 }  // namespace
-
-bool heeds_contention(std::string_view option) {
-  if (option == "auto") return true;
-  if (option == "off") return false;
-  throw UsageError("option contention: \"" + std::string(option) + "\" is neither auto nor off");
-}
 
 ContentionGate::ContentionGate(const MachineDescription& machine, bool wanted,
                                std::size_t most_waiting)
@@ -74,15 +66,18 @@ void ContentionGate::set_up_links(const MachineDescription& machine) {
   for (const LinkDescription& link : machine.links) {
     Link& own = links_.emplace_back(Link{.from = link.from, .to = link.to});
     BytesPerSecond rate = link.bandwidth;
+    std::int64_t kept = 0;  // for a copy whose own speed is not known
     for (const std::uint32_t segment : link.segments) {
-      const BytesPerSecond most = machine.segments[segment].bandwidth;
-      if (rate.value <= 0 || (most.value > 0 && most.value < rate.value)) rate = most;
       const auto memory = std::ranges::find(memories_, segment, &Memory::segment);
       if (memory != memories_.end()) {
         own.memories.push_back(static_cast<std::uint32_t>(memory - memories_.begin()));
+        kept = memory->for_messages;
+        continue;
       }
+      const BytesPerSecond most = machine.segments[segment].bandwidth;
+      if (rate.value <= 0 || (most.value > 0 && most.value < rate.value)) rate = most;
     }
-    own.rate = whole(rate);
+    own.rate = rate.value > 0 ? whole(rate) : kept;
   }
 }
 

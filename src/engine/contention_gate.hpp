@@ -19,7 +19,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/spin_lock.hpp"
@@ -31,9 +30,6 @@
 #include "vicinal/units.hpp"
 
 namespace vicinal::engine {
-
-// As the option contention says it. Throws UsageError: it is none of the choices.
-bool heeds_contention(std::string_view option);
 
 // Why a task waits. Of the memory: bytes per second.
 struct Saturation {

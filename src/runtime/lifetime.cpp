@@ -86,7 +86,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   config.policy = policy != nullptr ? std::move(policy) : policy_of(options, config.machine);
   config.time_policy = options.measure_scheduling;
   config.look_ahead = options.look_ahead;
-  config.heeds_contention = engine::heeds_contention(options.contention);
+  config.heeds_contention = options.contention != "off";
   config.count_ready = !options.status.empty();
   config.count_bytes = options.window_bytes.value > 0;
   config.seed = options.seed;
@@ -96,6 +96,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   if (config.rules.unified) setup_.simulated->use_unified_memory();
   config.notify_waiters = [this](WorkerId by) { notify_waiters(by); };
   config.simulated = setup_.simulated != nullptr;
+  if (config.simulated) runtime::require_own_contention(options.contention);
   read_models(config);
   if (setup_.simulated) {
     config.now = [clock = setup_.simulated.get()] { return clock->now(); };
