@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vicinal/codelet.hpp"
+#include "vicinal/contention.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/units.hpp"
 
@@ -110,6 +111,8 @@ struct MachineDescription {
   Time submit_overhead = {};                      // simulation: of the application, per task
   PageFaults faults = {};                         // simulation
   std::vector<KernelSpeed> speeds = {};           // simulation
+  // How kernels with a demand and transfers share memory: simulation and scheduling. None: the segments alone say it.
+  std::optional<ContentionModel> contention = {};
   std::vector<std::string> synchronous = {};  // simulation: kernels as Codelet::synchronous says
 
   // The disk node, if there is one.
