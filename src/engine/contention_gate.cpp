@@ -26,15 +26,69 @@ ContentionGate::ContentionGate(const MachineDescription& machine, bool wanted,
                                std::size_t most_waiting)
     : most_waiting_(most_waiting), drawn_on_by_(machine.workers.size()) {
   if (!wanted) return;
-  set_up_memories(machine);
+  if (machine.contention) {
+    set_up_numa_nodes(machine);
+  } else {
+    set_up_segments(machine);
+  }
   set_up_links(machine);
 }
 
+namespace {
+bool draws(const WorkerDescription& worker) {
+  return worker.kind == ProcessorKind::cpu && worker.node == kRam;
+}
+
+// The first at which it is nearly as large as anywhere.
+std::size_t first_near_most(const std::vector<std::int64_t>& rates) {
+  const std::int64_t most = near(*std::max_element(rates.begin() + 1, rates.end()));
+  const auto enough = [&](std::int64_t rate) { return rate >= most; };
+  return static_cast<std::size_t>(std::find_if(rates.begin() + 1, rates.end(), enough) -
+                                  rates.begin());
+}
+}  // namespace
+
+// Workers are on the cores in order, socket by socket, and their data on their own NUMA node, as first touch has it; messages
+// come to the first, where the NIC is.
+void ContentionGate::set_up_numa_nodes(const MachineDescription& machine) {
+  const ContentionModel& model = *machine.contention;
+  const std::uint32_t nodes = model.sockets * model.numa_nodes_per_socket;
+  const double cores_per_node =
+      static_cast<double>(model.cores_per_socket) / model.numa_nodes_per_socket;
+  Memory all;
+  std::vector<std::int64_t> beside{0};
+  all.gives = {whole(model.local.core)};
+  for (std::uint32_t n = 1; n <= model.cores_per_socket; ++n) {
+    const ContentionShares shares = predict_contention(model, n, 0, 0);
+    all.gives.push_back(whole(shares.alone));
+    beside.push_back(whole(shares.computations) + whole(shares.transfer));
+  }
+  all.core = whole(model.local.core);
+  const std::size_t enough = first_near_most(all.gives);
+  all.enough = static_cast<double>(enough);
+  all.most = near(all.gives[enough]);
+  all.enough_beside = static_cast<double>(first_near_most(beside));
+  all.for_messages = whole(model.local.transfer);
+  std::vector<std::uint32_t> workers(nodes, 0);
+  memories_.assign(nodes, all);
+  with_messages_ = 1;
+  std::uint32_t core = 0;
+  for (const WorkerDescription& worker : machine.workers) {
+    if (!draws(worker)) continue;
+    const auto node = std::min(nodes - 1, static_cast<std::uint32_t>(core++ / cores_per_node));
+    ++workers[node];
+    drawn_on_by_[worker.id.value].push_back(node);
+  }
+  for (std::uint32_t m = 0; m < nodes; ++m) {
+    memories_[m].fair = all.most / std::max(workers[m], 1U);
+  }
+}
+
 // Those on which cores draw: of an accelerator's memory its own queue has the use.
-void ContentionGate::set_up_memories(const MachineDescription& machine) {
+void ContentionGate::set_up_segments(const MachineDescription& machine) {
   std::vector<std::uint32_t> workers;  // by memory
   for (const WorkerDescription& worker : machine.workers) {
-    if (worker.kind != ProcessorKind::cpu || worker.node != kRam) continue;
+    if (!draws(worker)) continue;
     for (const std::uint32_t segment : worker.draws_on) {
       const auto known = std::ranges::find(memories_, segment, &Memory::segment);
       const auto index = static_cast<std::uint32_t>(known - memories_.begin());
@@ -49,17 +103,16 @@ void ContentionGate::set_up_memories(const MachineDescription& machine) {
   for (std::size_t m = 0; m < memories_.size(); ++m) {
     Memory& memory = memories_[m];
     const SegmentDescription& segment = machine.segments[memory.segment];
-    memory.by_tasks = {whole(segment.bandwidth)};
-    for (const BytesPerSecond rate : segment.by_kernels) memory.by_tasks.push_back(whole(rate));
-    if (memory.by_tasks.size() == 1) memory.by_tasks.push_back(memory.by_tasks.front());
-    const auto first = memory.by_tasks.begin() + 1;
-    memory.most = near(*std::max_element(first, memory.by_tasks.end()));
-    const auto gives_most = [&](std::int64_t rate) { return rate >= memory.most; };
-    memory.enough = static_cast<std::size_t>(
-        std::find_if(first, memory.by_tasks.end(), gives_most) - memory.by_tasks.begin());
+    memory.gives = {whole(segment.bandwidth)};
+    for (const BytesPerSecond rate : segment.by_kernels) memory.gives.push_back(whole(rate));
+    if (memory.gives.size() == 1) memory.gives.push_back(memory.gives.front());
+    const std::size_t enough = first_near_most(memory.gives);
+    memory.enough = static_cast<double>(enough);
+    memory.most = near(memory.gives[enough]);
     memory.fair = memory.most / workers[m];
     memory.for_messages = whole(segment.for_copies.value_or(BytesPerSecond{}));
   }
+  with_messages_ = memories_.size();
 }
 
 void ContentionGate::set_up_links(const MachineDescription& machine) {
@@ -68,7 +121,9 @@ void ContentionGate::set_up_links(const MachineDescription& machine) {
     BytesPerSecond rate = link.bandwidth;
     std::int64_t kept = 0;  // for a copy whose own speed is not known
     for (const std::uint32_t segment : link.segments) {
-      const auto memory = std::ranges::find(memories_, segment, &Memory::segment);
+      const auto memory = machine.contention
+                              ? memories_.end()
+                              : std::ranges::find(memories_, segment, &Memory::segment);
       if (memory != memories_.end()) {
         own.memories.push_back(static_cast<std::uint32_t>(memory - memories_.begin()));
         kept = memory->for_messages;
@@ -76,6 +131,11 @@ void ContentionGate::set_up_links(const MachineDescription& machine) {
       }
       const BytesPerSecond most = machine.segments[segment].bandwidth;
       if (rate.value <= 0 || (most.value > 0 && most.value < rate.value)) rate = most;
+    }
+    // The machine does not say which part of RAM a copy is of.
+    if (machine.contention && memories_.size() == 1 && (link.from == kRam || link.to == kRam)) {
+      own.memories = {0};
+      kept = memories_.front().for_messages;
     }
     own.rate = rate.value > 0 ? whole(rate) : kept;
   }
@@ -85,8 +145,15 @@ std::int64_t ContentionGate::demand_of(const graph::Task& task) {
   return whole(graph::demand_of(task, ProcessorKind::cpu));
 }
 
-bool ContentionGate::is_saturated(const Memory& memory) {
-  return memory.drawing >= memory.enough && memory.demand + memory.transfers >= memory.most;
+bool ContentionGate::Memory::is_saturated() const {
+  if (core > 0) return drawers() >= (under_way > 0 ? enough_beside : enough);
+  return drawers() >= enough && demand + transfers >= most;
+}
+
+std::int64_t ContentionGate::Memory::saturating() const {
+  if (core == 0) return most;
+  const double cores = under_way > 0 ? enough_beside : enough;
+  return static_cast<std::int64_t>(cores * static_cast<double>(core)) + transfers;
 }
 
 // A memory that gives the task nothing, and where others run at whose end it will be looked at again. Null: it may start.
@@ -95,21 +162,22 @@ const ContentionGate::Memory* ContentionGate::in_the_way(const graph::Task& task
   const std::int64_t demand = demand_of(task);
   for (const std::uint32_t m : drawn_on_by_[worker.value]) {
     const Memory& memory = memories_[m];
-    if (demand > memory.fair && memory.bound > 0 && is_saturated(memory)) return &memory;
+    if (demand > memory.fair && memory.bound > 0 && memory.is_saturated()) return &memory;
   }
   return nullptr;
 }
 
 // Of tasks that demand as much as those that run, in waves of as many: the last wave may leave much of the memory unused.
 bool ContentionGate::is_better_in_turns(const Memory& memory) const {
-  const std::int64_t now = memory.gives(memory.drawing);
-  const std::size_t workers = drawn_on_by_.size();
   const std::size_t all = memory.bound + waiting_.size();
-  const std::int64_t then = memory.gives(std::min(all, workers));
-  if (then >= near(now) || memory.bound == 0) return false;
+  const std::size_t at_once = std::min(all, drawn_on_by_.size());
+  const double each = memory.drawers() / memory.bound;
+  const double now = memory.given(memory.drawers());
+  const double then = memory.given(each * static_cast<double>(at_once));
+  if (then >= kNear * now) return false;
   const std::size_t waves = (all + memory.bound - 1) / memory.bound;
-  return static_cast<double>(waves * memory.bound) * static_cast<double>(then) <
-         static_cast<double>(all) * static_cast<double>(std::min(now, memory.demand));
+  return static_cast<double>(waves * memory.bound) * then <
+         static_cast<double>(all) * std::min(now, static_cast<double>(memory.demand));
 }
 
 void ContentionGate::count(const graph::Task& task, WorkerId worker, int change) {
@@ -127,6 +195,7 @@ void ContentionGate::count(const graph::Task& task, WorkerId worker, int change)
 
 // One that is bound to a worker or a node finds no other way.
 std::optional<Saturation> ContentionGate::keep(graph::Task& task, WorkerId worker) {
+  if (demand_of(task) == 0) return std::nullopt;
   const std::lock_guard lock(lock_);
   const Memory* const memory = task.is_bound() ? nullptr : in_the_way(task, worker);
   if (memory == nullptr) {
@@ -137,7 +206,7 @@ std::optional<Saturation> ContentionGate::keep(graph::Task& task, WorkerId worke
   std::push_heap(waiting_.begin(), waiting_.end());
   waiting_count_.store(waiting_.size(), std::memory_order_relaxed);
   return Saturation{memory->bound, memory->under_way, memory->demand + memory->transfers,
-                    memory->most};
+                    memory->saturating()};
 }
 
 graph::Task* ContentionGate::take_first() {
@@ -209,12 +278,18 @@ bool ContentionGate::end(memory::CopyId copy) {
 }
 
 // Those under way share a network.
+void ContentionGate::count_messages(bool begin) {
+  for (std::size_t m = 0; m < with_messages_; ++m) {
+    count_transfer(memories_[m], memories_[m].for_messages, begin);
+  }
+}
+
 bool ContentionGate::begin_message(Bytes bytes) {
   if (bytes.value < kLarge.value) return false;
   const std::lock_guard lock(lock_);
   under_way_.fetch_add(1, std::memory_order_relaxed);
   if (messages_++ > 0) return true;
-  for (Memory& memory : memories_) count_transfer(memory, memory.for_messages, true);
+  count_messages(true);
   return true;
 }
 
@@ -222,7 +297,7 @@ bool ContentionGate::end_message() {
   const std::lock_guard lock(lock_);
   under_way_.fetch_sub(1, std::memory_order_relaxed);
   if (--messages_ > 0) return false;
-  for (Memory& memory : memories_) count_transfer(memory, memory.for_messages, false);
+  count_messages(false);
   return !waiting_.empty();
 }
 

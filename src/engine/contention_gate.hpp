@@ -76,13 +76,16 @@ class ContentionGate {
   std::string describe() const;  // a line per task
 
  private:
-  // One that kernels draw on: a segment.
+  // One that kernels draw on: a segment, or the memory of a NUMA node.
   struct Memory {
     std::uint32_t segment = 0;
-    std::vector<std::int64_t>
-        by_tasks;  // bytes per second while none, one, two, ... draw; the last entry is that of more
-    std::size_t enough = 1;         // so many draw nearly the most
-    std::int64_t most = 0;          // nearly the most that it gives
+    // Bytes per second that it gives while none, one, two, ... draw, the last entry to more; by cores where `core` is known.
+    std::vector<std::int64_t> gives;
+    std::int64_t core =
+        0;              // demand of a task that counts as one; 0: each that demands something does
+    double enough = 1;  // so many have nearly the most
+    std::int64_t most = 0;          // nearly the most that it gives to tasks and transfers
+    double enough_beside = 0;       // beside a transfer; 0: by `most`
     std::int64_t fair = 0;          // with a demand above it a task is memory-bound
     std::int64_t for_messages = 0;  // what one draws
     // --- under the lock
@@ -91,9 +94,15 @@ class ContentionGate {
     std::uint32_t bound = 0;      // of them, memory-bound
     std::int64_t transfers = 0;   // what those under way can draw
     std::uint32_t under_way = 0;  // of these
-    std::int64_t gives(std::size_t tasks) const {
-      return by_tasks[std::min(tasks, by_tasks.size() - 1)];
+    double drawers() const {
+      return core > 0 ? static_cast<double>(demand) / static_cast<double>(core) : drawing;
     }
+    double given(double to) const {
+      return static_cast<double>(gives[std::min(static_cast<std::size_t>(to), gives.size() - 1)]);
+    }
+    // Of demand, from which more gain nothing.
+    std::int64_t saturating() const;
+    bool is_saturated() const;
   };
   struct Link {
     NodeId from;
@@ -115,14 +124,15 @@ class ContentionGate {
     std::uint32_t link = 0;
   };
 
-  void set_up_memories(const MachineDescription& machine);
+  void set_up_segments(const MachineDescription& machine);
+  void set_up_numa_nodes(const MachineDescription& machine);
   void set_up_links(const MachineDescription& machine);
   static std::int64_t demand_of(const graph::Task& task);
-  static bool is_saturated(const Memory& memory);
   const Memory* in_the_way(const graph::Task& task, WorkerId worker) const;
   bool is_better_in_turns(const Memory& memory) const;
   void count(const graph::Task& task, WorkerId worker, int change);
   static void count_transfer(Memory& memory, std::int64_t rate, bool begins);
+  void count_messages(bool begin);
   graph::Task* take_first();
 
   const std::size_t most_waiting_;
@@ -133,6 +143,7 @@ class ContentionGate {
   base::SureVector<Waiting> waiting_;  // a heap
   std::uint64_t next_ = 0;
   base::SureVector<UnderWay> copies_;
+  std::size_t with_messages_ = 0;  // the first memories, which they draw on
   std::uint32_t messages_ = 0;
   std::atomic<std::size_t> waiting_count_{0};
   std::atomic<std::uint32_t> under_way_{0};

@@ -96,9 +96,11 @@ void MachineSetup::add_contention(const std::string& contention) {
     return worker.kind == ProcessorKind::cpu && !worker.draws_on.empty();
   };
   const auto core = std::ranges::find_if(described.workers, draws);
+  machine.contention = described.contention;
+  if (machine.contention) return;
   if (core == described.workers.end()) {
     throw UsageError("option contention: the machine " + contention +
-                     " does not say on what its cores draw; give its file draws_on "
+                     " does not say on what its cores draw; give its file [contention] or draws_on "
                      "(docs/machine-file.md), or name another one");
   }
   machine.segments = described.segments;
