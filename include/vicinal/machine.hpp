@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vicinal/codelet.hpp"
+#include "vicinal/contention.hpp"
 #include "vicinal/ids.hpp"
 #include "vicinal/units.hpp"
 
@@ -111,6 +112,8 @@ struct MachineDescription {
   PageFaults faults = {};                         // simulation
   std::vector<KernelSpeed> speeds = {};           // simulation
   std::vector<std::string> synchronous = {};  // simulation: kernels as Codelet::synchronous says
+  // How cores and transfers share RAM, which lies on NUMA nodes. CPU workers are on the cores in order, socket by socket.
+  std::optional<ContentionModel> contention = {};
 
   // The disk node, if there is one.
   std::optional<NodeId> disk() const {

@@ -383,8 +383,10 @@ Resource FluidNetwork::add_resources(std::uint32_t count, JointRule rule) {
   joint.capacities.resize(count);
   joint.rule(joint.drawn, joint.capacities);
   for (const double capacity : joint.capacities) {
-    add_resource(BytesPerSecond{capacity * 1e9});
-    joint_of_.back() = number;
+    const Resource resource = add_resource(BytesPerSecond{capacity * 1e9});
+    rates_.set_capacity(resource, capacity);
+    wide_rates_.set_capacity(resource, capacity);
+    joint_of_[resource] = number;
   }
   return first;
 }
