@@ -41,7 +41,8 @@ install(
   DESTINATION "${CMAKE_INSTALL_DATADIR}/vicinal"
   COMPONENT runtime
   FILES_MATCHING
-  PATTERN "*.toml")
+  PATTERN "*.toml"
+  PATTERN "*.csv")
 install(
   EXPORT vicinalTargets
   NAMESPACE vicinal::

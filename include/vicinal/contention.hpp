@@ -7,6 +7,9 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "vicinal/units.hpp"
 
@@ -32,6 +35,38 @@ struct ContentionParameters {
   double least_share = 1;              // alpha: the part of `transfer` that is always left, 0 to 1
 };
 
+// Latency of memory under load, measured at one mix of reads and writes.
+struct LatencyCurve {
+  struct Point {
+    BytesPerSecond bandwidth;  // of all that read and write
+    double nanoseconds = 0;    // that a read takes then
+  };
+  double reads = 1;           // their share of the bytes, 0 to 1
+  std::vector<Point> points;  // bandwidths rise, latencies do not fall
+};
+
+// What was measured of the memory of one NUMA node, or published, in place of the formula: bandwidth and latency by load and
+// mix, as Mess (Esmaili-Dokht et al., "A Mess of Memory System Benchmarking, Simulation and Application Profiling", MICRO
+// 2024) and Intel's memory latency checker measure them.
+//
+// A core has so many requests in flight, and a transfer has, as their bandwidth alone and the latency at that load make
+// by Little's law; with more latency they have as much less bandwidth. Latency follows from the total, and the total from the
+// latency: the one point where both agree is taken. A load that exceeds the last point of the curve meets a latency that
+// brings it down to that bandwidth. Requests from another socket take as much longer as explains the bandwidths of
+// ContentionModel::remote.
+struct ContentionSurface {
+  std::vector<LatencyCurve>
+      curves;  // in the order of their share of reads; between two of them interpolated
+  double computation_reads =
+      2.0 / 3;  // share of reads in the bytes of computations; 2/3: a copy, whose stores read first
+  double transfer_reads = 0;  // of a transfer; 0: it is received
+};
+
+// Reads a CSV file with the columns read_share, bandwidth (MB/s) and latency (ns); lines that begin with "#" are comments.
+// Of points that lie below others in bandwidth with no less latency, as beyond the largest bandwidth, the lower latency
+// counts. Throws UsageError that names file and line.
+ContentionSurface read_contention_surface(const std::string& path);
+
 // Of a machine of sockets that are alike. NUMA nodes are numbered socket by socket; those of the cores' own socket are local
 // to them.
 struct ContentionModel {
@@ -40,11 +75,15 @@ struct ContentionModel {
   std::uint32_t cores_per_socket = 1;
   ContentionParameters local;
   ContentionParameters remote;
+  // In place of the formula, for every NUMA node. Of `local` and `remote` it takes `core`, `transfer`, `least_share` and, where
+  // it is above 0, total_alone: of the way to the memory, for computations.
+  std::optional<ContentionSurface> surface = {};
 };
 
 // Bandwidths while some cores compute beside a transfer.
 struct ContentionShares {
-  // T(n), what the memory gives both together (equation 6.1); of data on different NUMA nodes the sum of what they have.
+  // T(n), what the memory gives both together (equation 6.1), or the largest bandwidth of a surface; of data on different
+  // NUMA nodes the sum of what they have.
   BytesPerSecond total;
   BytesPerSecond computations;  // of all cores together (6.3)
   BytesPerSecond transfer;      // (6.4, 6.5)

@@ -111,6 +111,8 @@ struct MachineDescription {
   Time submit_overhead = {};                      // simulation: of the application, per task
   PageFaults faults = {};                         // simulation
   std::vector<KernelSpeed> speeds = {};           // simulation
+  // How kernels with a demand and transfers share memory: simulation and scheduling. None: the segments alone say it.
+  std::optional<ContentionModel> contention = {};
   std::vector<std::string> synchronous = {};  // simulation: kernels as Codelet::synchronous says
   // How cores and transfers share RAM, which lies on NUMA nodes. CPU workers are on the cores in order, socket by socket.
   std::optional<ContentionModel> contention = {};

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "machine/contention_surface.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal {
@@ -41,6 +42,12 @@ void check_parameters(const ContentionParameters& p) {
   if (!(p.least_share >= 0 && p.least_share <= 1)) {
     refuse_contention(fmt::format("least_share is {}, and must be from 0 to 1", p.least_share));
   }
+}
+
+void check_cores(double cores) {
+  if (cores >= 0 && cores <= kMostContendingCores) return;
+  refuse_contention(
+      fmt::format("{} cores: a number from 0 to {} is expected", cores, kMostContendingCores));
 }
 
 // Equation 6.1; never negative.
@@ -103,10 +110,7 @@ ContentionShares shares_of(const ContentionParameters& p, std::uint32_t n) {
 
 ContentionShares predict_contention(const ContentionParameters& parameters, double cores) {
   check_parameters(parameters);
-  if (!(cores >= 0 && cores <= kMostContendingCores)) {
-    refuse_contention(
-        fmt::format("{} cores: a number from 0 to {} is expected", cores, kMostContendingCores));
-  }
+  check_cores(cores);
   const auto below = static_cast<std::uint32_t>(cores);
   const ContentionShares at_below = shares_of(parameters, below);
   const double part = cores - below;
@@ -129,6 +133,10 @@ ContentionShares predict_contention(const ContentionModel& model, double cores,
       refuse_contention(
           fmt::format("there is no NUMA node {}: the machine has {}, from 0", node, nodes));
     }
+  }
+  if (model.surface) {
+    check_cores(cores);
+    return machine::shares_by_surface(model, cores, computation_node, transfer_node);
   }
   const auto is_remote = [&](std::uint32_t node) { return node >= model.numa_nodes_per_socket; };
   const ContentionParameters& of_computations =

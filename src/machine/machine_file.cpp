@@ -48,6 +48,7 @@ MachineModel model_of(MachineText read, const MachineChoice& choice) {
   model.name = std::move(read.name);
   model.sentence = std::move(read.sentence);
   model.description.speeds = std::move(read.speeds);
+  model.description.contention = std::move(read.contention);
   model.description.synchronous = std::move(read.synchronous);
   model.scheduling = std::move(read.scheduling);
   return model;

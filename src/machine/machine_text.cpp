@@ -8,6 +8,7 @@
 
 #include "base/legible.hpp"
 #include "base/text.hpp"
+#include "machine/contention_text.hpp"
 #include "machine/toml_guard.hpp"
 #include "machine/toml_reader.hpp"
 #include "vicinal/error.hpp"
@@ -315,7 +316,8 @@ void allow_keys(const TomlTable& root) {
     }
   }
   root.allow({"name", "sentence", "submit_overhead", "synchronous", "ram", "disk", "cpu", "gpu",
-              "device", "segment", "link", "speed", "scheduling", "unified_memory", "cluster"});
+              "device", "segment", "link", "speed", "scheduling", "unified_memory", "cluster",
+              "contention"});
 }
 
 MachineText read(const TomlTable& root, const std::string& origin) {
@@ -334,6 +336,9 @@ MachineText read(const TomlTable& root, const std::string& origin) {
   }
   if (const auto cluster = root.table("cluster")) machine.cluster = read_cluster(*cluster);
   if (const auto faults = root.table("unified_memory")) machine.faults = read_faults(*faults);
+  if (const auto contention = root.table("contention")) {
+    machine.contention = read_contention(*contention, origin);
+  }
   if (const auto cpu = root.table("cpu")) machine.cpu = read_cpu(*cpu);
   if (const auto gpu = root.table("gpu")) machine.gpu = read_gpu(*gpu);
   for (const auto& named : root.named_tables("segment")) {

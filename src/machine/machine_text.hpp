@@ -11,6 +11,7 @@
 
 #include "machine/cluster_text.hpp"
 #include "machine/machine_model.hpp"
+#include "vicinal/contention.hpp"
 #include "vicinal/units.hpp"
 
 namespace vicinal::machine {
@@ -113,6 +114,7 @@ struct MachineText {
   std::vector<LinkText> links;
   std::vector<KernelSpeed> speeds;
   PageFaults faults;
+  std::optional<ContentionModel> contention;
   std::optional<ClusterText>
       cluster;  // of hosts each of which is this machine, if it does not name another
 };

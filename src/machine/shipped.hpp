@@ -13,5 +13,7 @@ struct ShippedText {
 };
 // In the order of their names. Defined in a file that cmake/VicinalMachines.cmake writes.
 std::span<const ShippedText> shipped_texts();
+// Of machines/*.csv, likewise: surfaces of the memory.
+std::span<const ShippedText> shipped_surfaces();
 
 }  // namespace vicinal::machine

@@ -114,6 +114,12 @@ BytesPerSecond TomlValue::bandwidth() const {
                [](std::string_view text) { return parse_bandwidth(text).value; })};
 }
 
+BytesPerSecond TomlValue::change(double lowest) const {
+  return {real("\"12 MB/s\" or a number of bytes per second", lowest, 1e15,
+               lowest < 0 ? "-1000 TB/s to 1000 TB/s" : "0 B/s to 1000 TB/s",
+               [](std::string_view text) { return parse_bandwidth(text).value; })};
+}
+
 double TomlValue::flop_rate() const {
   return real("\"500 GFlop/s\" or a number of operations per second", 1e6, 1e18,
               "1 MFlop/s to 1000 PFlop/s", parse_flop_rate);
@@ -196,7 +202,9 @@ Time TomlTable::time_or_zero(std::string_view key) const {
 std::optional<TomlTable> TomlTable::table(std::string_view key) const {
   const auto* const node = table_->get(key);
   if (node == nullptr) return std::nullopt;
-  const std::string name = fmt::format("[{}]", key);
+  const std::string name = what_.starts_with('[')
+                               ? fmt::format("{}.{}]", what_.substr(0, what_.size() - 1), key)
+                               : fmt::format("[{}]", key);
   const auto* const found = node->as_table();
   if (found == nullptr) refuse_at(*origin_, node->source().begin.line, name + ": expected a table");
   return TomlTable(*origin_, *found, name, node->source().begin.line);

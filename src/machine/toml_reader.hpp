@@ -30,9 +30,11 @@ class TomlValue {
   Bytes bytes() const;               // 1 byte to 1 EiB
   Bytes memory() const;              // the same, with a unit if it is little
   BytesPerSecond bandwidth() const;  // 1 kB/s to 1 PB/s
-  double flop_rate() const;          // 1 MFlop/s to 1 EFlop/s
-  double seconds() const;            // 0 to one day
-  Time time() const;                 // the same, in nanoseconds
+  // By which one changes, from `lowest` to 1 PB/s; without it from -1 PB/s.
+  BytesPerSecond change(double lowest = -1e15) const;
+  double flop_rate() const;  // 1 MFlop/s to 1 EFlop/s
+  double seconds() const;    // 0 to one day
+  Time time() const;         // the same, in nanoseconds
   double number(double lowest, double highest) const;
   // One of the words, by its index.
   std::size_t word(std::initializer_list<std::string_view> words) const;
@@ -64,7 +66,7 @@ class TomlTable {
   TomlValue value(std::string_view key) const;  // refuses the table that lacks it
   std::optional<TomlValue> find(std::string_view key) const;
   Time time_or_zero(std::string_view key) const;               // 0 if it is not there
-  std::optional<TomlTable> table(std::string_view key) const;  // "[key]"
+  std::optional<TomlTable> table(std::string_view key) const;  // "[key]" or, within one, "[a.key]"
   std::vector<TomlTable> tables(std::string_view key) const;   // "[[key]]"
   struct Named;
   std::vector<Named> named_tables(std::string_view key) const;  // "[key.name]"

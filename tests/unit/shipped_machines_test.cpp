@@ -11,6 +11,7 @@
 
 #include "machine/machine_model.hpp"
 #include "machine/shipped.hpp"
+#include "support/contention_tables.hpp"
 #include "support/machine_checks.hpp"
 #include "vicinal/error.hpp"
 
@@ -151,8 +152,9 @@ TEST(ShippedMachines, AreThoseOfThePapersInTheOrderOfTheirNames) {
     const auto cluster = load_cluster(machine.name, {});
     EXPECT_EQ(cluster ? cluster->name : load_machine(machine.name, {}).name, machine.name);
   }
-  EXPECT_THAT(names, ElementsAre("a100", "bora", "cpu-disk", "frontier", "frontier-cluster",
-                                 "guyot", "henri", "idgraf", "inti", "occigen", "p100", "summit",
+  EXPECT_THAT(names, ElementsAre("a100", "bora", "cpu-disk", "dahu", "diablo", "frontier",
+                                 "frontier-cluster", "guyot", "henri", "henri-subnuma", "idgraf",
+                                 "inti", "marenostrum4", "occigen", "p100", "pyxis", "summit",
                                  "summit-cluster", "v100", "v100p"));
 }
 
@@ -204,6 +206,30 @@ TEST(ShippedMachines, IdgrafPutsFourGpusOnFourSwitchesAndTheNextFourBesideThem) 
   EXPECT_THAT(segments(machine, "gpu1", "gpu5"), IsEmpty());
   EXPECT_THAT(segments(machine, "gpu1", "gpu2"),
               ElementsAre("switch 1 to RAM", "switch 2 from RAM"));
+}
+
+TEST(ShippedMachines, HaveTheContentionOfTheThesisTables) {
+  for (const auto& table : testing::contention_tables()) {
+    SCOPED_TRACE(table.machine);
+    const auto shipped = load_machine(table.machine, {.ranks = 1}).description;
+    ASSERT_TRUE(shipped.contention);
+    EXPECT_EQ(shipped.workers.size(),
+              std::size_t{2} * shipped.contention->cores_per_socket);  // all of two sockets
+    EXPECT_EQ(shipped.contention->numa_nodes_per_socket, table.model.numa_nodes_per_socket);
+    const std::uint32_t nodes = 2 * table.model.numa_nodes_per_socket;
+    for (std::uint32_t placement = 0; placement < nodes * nodes; ++placement) {
+      for (std::uint32_t cores = 0; cores <= table.model.cores_per_socket; ++cores) {
+        const auto predict = [&](const ContentionModel& model) {
+          return predict_contention(model, cores, placement % nodes, placement / nodes);
+        };
+        const ContentionShares printed = predict(table.model);
+        const ContentionShares read = predict(*shipped.contention);
+        EXPECT_EQ(read.computations, printed.computations) << placement << ' ' << cores;
+        EXPECT_EQ(read.transfer, printed.transfer) << placement << ' ' << cores;
+        EXPECT_EQ(read.alone, printed.alone) << placement << ' ' << cores;
+      }
+    }
+  }
 }
 
 TEST(ShippedMachines, TheDiskOfCpuDiskSharesItsBandwidthBetweenReadsAndWrites) {
