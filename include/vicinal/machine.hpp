@@ -114,8 +114,6 @@ struct MachineDescription {
   // How kernels with a demand and transfers share memory: simulation and scheduling. None: the segments alone say it.
   std::optional<ContentionModel> contention = {};
   std::vector<std::string> synchronous = {};  // simulation: kernels as Codelet::synchronous says
-  // How cores and transfers share RAM, which lies on NUMA nodes. CPU workers are on the cores in order, socket by socket.
-  std::optional<ContentionModel> contention = {};
 
   // The disk node, if there is one.
   std::optional<NodeId> disk() const {

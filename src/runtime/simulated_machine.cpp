@@ -131,8 +131,9 @@ void require_contention(const ContentionModel& model) {
     require(is_rate(parameters.core) && is_rate(parameters.transfer), "contention",
             "what a core and a transfer have alone must be finite and not below 1000 bytes per "
             "second");
-    predict_contention(parameters, 0);
   }
+  const std::uint32_t remote = model.sockets > 1 ? model.numa_nodes_per_socket : 0;
+  for (const std::uint32_t node : {0U, remote}) predict_contention(model, 0, node, node);
 }
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include "sim/host_memory.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <unordered_map>
 #include <utility>
 
 namespace vicinal::sim {
@@ -14,7 +18,7 @@ constexpr double kMostWeight = 1e6;
 constexpr double kEqual = 1e-9;
 // Of what one core draws alone: all that draw on a node together have more (engine::seconds_per_byte).
 constexpr double kLeastOfCore = 0.01;
-// Of the total, and of a transfer alone, likewise.
+// Of a transfer alone, likewise.
 constexpr double kLeastPart = 1e-3;
 
 double per_ns(BytesPerSecond rate) {
@@ -39,11 +43,62 @@ Numbers numbers_of(const ContentionModel& model) {
   return {model.sockets, model.sockets * model.numa_nodes_per_socket};
 }
 
+// What the model says, asked once for each number of cores: a surface is slow.
+class Predictions {
+ public:
+  // Data of cores and transfer on one node, of the cores' socket or another; or the transfer's on another, near the NIC
+  // or not.
+  enum class Case : std::uint8_t { local, remote, apart_near, apart_far };
+
+  explicit Predictions(const ContentionModel& model) : model_(model) {}
+  const ContentionModel& model() const { return model_; }
+  const ContentionShares& of(Case which, double cores) {
+    auto& known = known_[static_cast<std::size_t>(which)];
+    if (known.size() > kMostKnown) known.clear();
+    const auto [shares, is_new] = known.try_emplace(cores);
+    if (is_new) shares->second = ask(which, cores);
+    return shares->second;
+  }
+
+ private:
+  static constexpr std::size_t kMostKnown = 1 << 14;
+
+  ContentionShares ask(Case which, double cores) const {
+    // The cores are on socket 0. Of a machine of one node the transfer's is apart from it nowhere.
+    const std::uint32_t far = model_.numa_nodes_per_socket % numbers_of(model_).nodes;
+    const std::uint32_t near = model_.numa_nodes_per_socket > 1 ? 1 : 0;
+    const double most = std::min(cores, double{kMostContendingCores});
+    ContentionShares shares;
+    switch (which) {
+      case Case::local:
+        shares = predict_contention(model_, most, 0, 0);
+        break;
+      case Case::remote:
+        shares = predict_contention(model_, most, far, far);
+        break;
+      case Case::apart_near:
+        // With one node on each socket, near data are apart from those of cores that are remote.
+        shares = predict_contention(model_, most, near > 0 ? 0 : far, near);
+        break;
+      case Case::apart_far:
+        shares = predict_contention(model_, most, 0, far);
+        break;
+    }
+    return shares;
+  }
+
+  ContentionModel model_;
+  std::array<std::unordered_map<double, ContentionShares>, 4> known_;
+};
+
 // The joint rule of a host: host_memory.hpp says what it gives.
 class Sharing {
  public:
   Sharing(const ContentionModel& model, std::vector<double> links)
-      : model_(model), at_(numbers_of(model)), links_(std::move(links)) {}
+      : predictions_(std::make_shared<Predictions>(model)),
+        model_(predictions_->model()),
+        at_(numbers_of(model)),
+        links_(std::move(links)) {}
 
   void operator()(std::span<const Drawn> drawn, std::span<double> capacities) const {
     for (std::uint32_t node = 0; node < at_.nodes; ++node) {
@@ -57,28 +112,23 @@ class Sharing {
   }
 
  private:
+  using Case = Predictions::Case;
   struct Cores {
     double local = 0;
     double remote = 0;
     double all() const { return local + remote; }
   };
 
-  static ContentionShares predict(const ContentionParameters& parameters, double cores) {
-    ContentionShares shares =
-        predict_contention(parameters, std::min(cores, double{kMostContendingCores}));
-    const auto keep = [](BytesPerSecond& share, BytesPerSecond of) {
-      share.value = std::max(share.value, kLeastPart * of.value);
-    };
-    keep(shares.total, parameters.total_beside);
-    keep(shares.transfer, parameters.transfer);
-    return shares;
-  }
   bool is_local(std::uint32_t socket, std::uint32_t node) const {
     return node / model_.numa_nodes_per_socket == socket;
   }
+  // In steps, so that sums of other orders are the same.
   double cores_of(std::uint32_t socket, std::uint32_t node, std::span<const Drawn> drawn) const {
+    constexpr double kSteps = 1 << 20;
+    const double drawn_here = drawn[at_.cores(socket, node)].kernels;
+    if (drawn_here == 0) return 0;
     const ContentionParameters& of = is_local(socket, node) ? model_.local : model_.remote;
-    return drawn[at_.cores(socket, node)].kernels / per_ns(of.core);
+    return std::max(1.0, std::round(drawn_here / per_ns(of.core) * kSteps)) / kSteps;
   }
   Cores cores_on(std::uint32_t node, std::span<const Drawn> drawn) const {
     Cores cores;
@@ -88,24 +138,26 @@ class Sharing {
     return cores;
   }
 
-  // Of its full speed that a kernel has beside so many cores and transfers.
-  static double speed(const ContentionParameters& of, double cores, double transfers) {
-    const ContentionShares shares = predict(of, cores);
-    double left = shares.alone.value;
-    if (transfers > 0) {
-      const double total = shares.total.value;
-      const double least = std::min(total - shares.transfer.value, total / 2);
-      left = std::min(left, std::max(total - transfers * 1e9, least));
+  // Of its full speed that a kernel has beside so many cores and transfers. Between none and what the model gives a
+  // transfer: on the line.
+  double speed(Case which, double cores, double transfers) const {
+    const ContentionShares& shares = predictions_->of(which, cores);
+    const double alone = shares.alone.value;
+    const double beside = shares.computations.value;
+    double left = alone;
+    if (transfers > 0 && shares.transfer.value > 0) {
+      left -= transfers * 1e9 / shares.transfer.value * (alone - beside);
+      left = std::max(left, std::min(beside, alone / 2));
     }
-    left = std::max(left, kLeastOfCore * of.core.value);
-    return std::min(1.0, left / (cores * of.core.value));
+    const double core = (which == Case::remote ? model_.remote : model_.local).core.value;
+    return std::min(1.0, std::max(left / core, kLeastOfCore) / cores);
   }
   void share_cores(std::uint32_t node, const Cores& cores, std::span<const Drawn> drawn,
                    std::span<double> capacities) const {
     const double transfers = drawn[at_.transfers(node)].copies;
-    const double local = cores.local > 0 ? speed(model_.local, cores.all(), transfers) : 1;
+    const double local = cores.local > 0 ? speed(Case::local, cores.all(), transfers) : 1;
     const double remote =
-        cores.remote > 0 ? std::min(local, speed(model_.remote, cores.remote, transfers)) : 1;
+        cores.remote > 0 ? std::min(local, speed(Case::remote, cores.remote, transfers)) : 1;
     for (std::uint32_t socket = 0; socket < at_.sockets; ++socket) {
       const double demanded = drawn[at_.cores(socket, node)].kernels;
       const double of_full = is_local(socket, node) ? local : remote;
@@ -115,24 +167,23 @@ class Sharing {
     }
   }
 
-  static double most_of_transfers(const ContentionParameters& of, double cores) {
-    const ContentionShares shares = predict(of, cores);
+  double most_of_transfers(Case which, double cores) const {
+    const ContentionShares& shares = predictions_->of(which, cores);
     return std::max({shares.transfer.value, shares.total.value - shares.alone.value,
                      shares.total.value / 2});
   }
   void share_transfers(std::uint32_t node, const Cores& cores, std::span<const Drawn> drawn,
                        std::span<double> capacities) const {
-    double all = model_.local.total_beside.value;
-    if (cores.local > 0) all = most_of_transfers(model_.local, cores.all());
+    double all = most_of_transfers(Case::local, cores.remote > 0 ? 0 : cores.local);
     if (cores.remote > 0) {
-      const double remote = cores.remote / cores.all();
-      all += remote * (most_of_transfers(model_.remote, cores.all()) - all);
+      const double local = cores.local > 0 ? most_of_transfers(Case::local, cores.all()) : 0;
+      const double remote = most_of_transfers(Case::remote, cores.all());
+      all = (local * cores.local + remote * cores.remote) / cores.all();
     }
     capacities[at_.transfers(node)] = all * 1e-9;
 
-    const bool is_near = is_local(0, node);
-    const BytesPerSecond nic = (is_near ? model_.local : model_.remote).transfer;
-    const double part = part_of_lanes(node, nic, cores, drawn);
+    const BytesPerSecond nic = (is_local(0, node) ? model_.local : model_.remote).transfer;
+    const double part = part_of_lanes(node, cores, drawn);
     for (const HostMemory::Lane lane : {HostMemory::kReceives, HostMemory::kSends}) {
       capacities[at_.lane(lane, node)] = per_ns(nic) * part;
     }
@@ -140,28 +191,31 @@ class Sharing {
       capacities[at_.lane(HostMemory::kFirstLink + link, node)] = links_[link] * part;
     }
   }
-  // Of what a lane to the node gives alone.
-  double part_of_lanes(std::uint32_t node, BytesPerSecond nic, const Cores& cores,
-                       std::span<const Drawn> drawn) const {
-    double all = cores.all();
+  // Of what a lane to the node gives alone: the less of what those leave it that draw there, and socket 0 if it draws
+  // elsewhere.
+  double part_of_lanes(std::uint32_t node, const Cores& cores, std::span<const Drawn> drawn) const {
+    const auto part = [this](Case which, double number, const ContentionParameters& alone) {
+      const double left = predictions_->of(which, number).transfer.value / alone.transfer.value;
+      return std::clamp(left, kLeastPart, 1.0);
+    };
+    double least = 1;
+    if (cores.local > 0) least = part(Case::local, cores.all(), model_.local);
+    if (cores.remote > 0) {
+      least = std::min(least, part(Case::remote, cores.remote, model_.remote));
+    }
+    double apart = 0;
     for (std::uint32_t other = 0; other < at_.nodes; ++other) {
-      if (other != node) all += cores_of(0, other, drawn);
+      if (other != node) apart += cores_of(0, other, drawn);
     }
-    if (!(all > 0)) return 1;
-    const double remote = cores.remote / all;
-    double part = 0;
-    if (remote < 1) {
-      ContentionParameters local = model_.local;
-      local.transfer = nic;
-      part += (1 - remote) * (predict(local, all).transfer.value / nic.value);
-    }
-    if (remote > 0) {
-      part += remote * (predict(model_.remote, all).transfer.value / model_.remote.transfer.value);
-    }
-    return part;
+    if (apart == 0) return least;
+    const double of_socket = apart + cores_of(0, node, drawn);
+    const double beside = is_local(0, node) ? part(Case::apart_near, of_socket, model_.local)
+                                            : part(Case::apart_far, of_socket, model_.remote);
+    return std::min(least, beside);
   }
 
-  ContentionModel model_;
+  std::shared_ptr<Predictions> predictions_;
+  const ContentionModel& model_;
   Numbers at_;
   std::vector<double> links_;  // per nanosecond
 };

@@ -8,15 +8,16 @@
 //
 // On each NUMA node b, with n_l cores of its own socket and n_r of others that draw on it (what their kernels demand at full
 // speed, over what one core draws alone), and transfers that take X of it:
-//   - A transfer of a lane (a NIC's direction, a link) has, of what the lane gives alone, the part that the model gives it
-//     beside n cores (6.4, 6.5, 6.7): those that draw on b, and those of socket 0, where NICs are, that draw on others. The
-//     remote model counts as far as these cores draw on b from afar, and the local one else: between the cases of the
-//     thesis, where all of them are alike, on the line between both.
-//   - All transfers on b together leave the cores at least half of the total T(n), unless the model gives one more.
-//   - Local kernels have T(n) - X by the local model with n = n_l + n_r, and not more than they have alone (6.3, 6.6, 6.8).
-//   - Remote kernels have as much less as the remote model says for n_r, and not more than the local ones, if there are some:
-//     the thesis does not mix them on one node.
-// Several sockets, lanes and nodes at once are beyond the thesis; with one of each the rates are its formula's.
+//   - A transfer of a lane (a NIC's direction, a link) has, of what the lane gives alone, the part that the model leaves it
+//     beside the cores that draw on b, and beside those of socket 0, where the NIC is, if some draw on other nodes (6.4, 6.5,
+//     6.7); the less of both.
+//   - All transfers on b together leave the cores at least half of the total T(n), unless the model leaves them less.
+//   - Local kernels have by the local model what n = n_l + n_r cores have, alone, beside its transfer (6.3, 6.6, 6.8), or
+//     on the line between both, by X.
+//   - Remote kernels have what the remote model says for n_r in the same way, and are not faster than the local ones, if there
+//     are some: the thesis does not mix them on one node.
+// Several sockets that compute, several lanes, and data of one kernel on several nodes are beyond the thesis; with one of
+// each the rates are those of the model.
 #pragma once
 
 #include <cstdint>
