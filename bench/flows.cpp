@@ -151,11 +151,9 @@ class MemoryHosts : private vicinal::sim::Actor {
     const double length = 1 + random_.uniform();
     if (number < kKernels) {
       const std::array<double, 2> bytes{1, 0};
-      const double most =
-          memories_[host]->add_kernel(static_cast<std::uint32_t>(number), BytesPerSecond{4.4554e9},
-                                      bytes, demands_);
-      world_.start(place_, flow,
-                   {1e6 * length, demands_, most, vicinal::sim::Drawer::kernel});
+      const double most = memories_[host]->add_kernel(static_cast<std::uint32_t>(number),
+                                                      BytesPerSecond{4.4554e9}, bytes, demands_);
+      world_.start(place_, flow, {1e6 * length, demands_, most, vicinal::sim::Drawer::kernel});
       return;
     }
     const std::uint64_t to = (host + 1 + random_.below(what_.hosts - 1)) % what_.hosts;

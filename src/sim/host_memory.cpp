@@ -169,8 +169,8 @@ class Sharing {
 
   double most_of_transfers(Case which, double cores) const {
     const ContentionShares& shares = predictions_->of(which, cores);
-    return std::max({shares.transfer.value, shares.total.value - shares.alone.value,
-                     shares.total.value / 2});
+    return std::max(
+        {shares.transfer.value, shares.total.value - shares.alone.value, shares.total.value / 2});
   }
   void share_transfers(std::uint32_t node, const Cores& cores, std::span<const Drawn> drawn,
                        std::span<double> capacities) const {

@@ -19,8 +19,8 @@ namespace vicinal::simulated_memory {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::HasSubstr;
 using testing::contention_model;
+using ::testing::HasSubstr;
 using testing::message_of;
 
 // Two hosts, whose NIC gives more than their memory; nothing else takes time.
@@ -68,8 +68,7 @@ Ends play(const Case& what, double task_seconds, Bytes received) {
   }
   const bool is_local = what.tasks_on < what.model.numa_nodes_per_socket;
   const BytesPerSecond core = (is_local ? what.model.local : what.model.remote).core;
-  const Codelet streams =
-      lasting("stream", task_seconds, what.demands ? core : BytesPerSecond{});
+  const Codelet streams = lasting("stream", task_seconds, what.demands ? core : BytesPerSecond{});
   const Codelet reads = lasting("read", 1e-9);
   const WorkerId last{what.model.sockets * what.model.cores_per_socket - 1};
   std::vector<Handle> seen;
@@ -129,8 +128,8 @@ TEST(SimulatedMemory, CopiesToAGpuShareMemoryWithTasks) {
   options.numa_placement = "0";
   const ContentionShares shares = predict_contention(model.local, 18);
   Runtime runtime(machine, options);
-  const Codelet streams =
-      lasting("stream", shares.computations.value / (18 * model.local.core.value), model.local.core);
+  const Codelet streams = lasting(
+      "stream", shares.computations.value / (18 * model.local.core.value), model.local.core);
   Codelet on_gpu{.name = "on_gpu"};
   on_gpu.expected.fill(Time{1});
   const Handle content = runtime.register_simulated(
@@ -140,8 +139,7 @@ TEST(SimulatedMemory, CopiesToAGpuShareMemoryWithTasks) {
     const Handle own = runtime.register_empty(1_MiB, "own");
     runtime.submit({.codelet = &streams, .operands = {W(own)}, .worker = WorkerId{core}});
   }
-  runtime.submit(
-      {.codelet = &on_gpu, .operands = {R(content), W(seen)}, .worker = WorkerId{36}});
+  runtime.submit({.codelet = &on_gpu, .operands = {R(content), W(seen)}, .worker = WorkerId{36}});
   runtime.wait(seen);
   EXPECT_NEAR(runtime.statistics().now.seconds(), 1, 0.01);
   runtime.wait();
@@ -165,7 +163,8 @@ TEST(SimulatedMemory, FirstUseByAWorkerPlacesDataOnItsNode) {
     runtime.wait();
     return runtime.statistics().now.seconds();
   };
-  const double alone = 18 * model.local.core.value / predict_contention(model.local, 18).alone.value;
+  const double alone =
+      18 * model.local.core.value / predict_contention(model.local, 18).alone.value;
   EXPECT_NEAR(end_with("first"), alone, 1e-3);
   EXPECT_GT(end_with("0"), 1.5 * alone);
 }

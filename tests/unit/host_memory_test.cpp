@@ -35,8 +35,9 @@ class Host : private Actor {
     std::vector<double> bytes(memory.nodes());
     bytes[node] = 1;
     const double most = memory.add_kernel(core, demand, bytes, demands);
-    world.start(place_, core,
-                {.amount = seconds * 1e9, .demands = demands, .most = most, .drawer = Drawer::kernel});
+    world.start(
+        place_, core,
+        {.amount = seconds * 1e9, .demands = demands, .most = most, .drawer = Drawer::kernel});
   }
   void transfer(std::uint32_t node, double bytes, std::uint64_t id = kTransfer,
                 HostMemory::Lane lane = HostMemory::kReceives) {

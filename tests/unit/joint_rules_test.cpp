@@ -92,8 +92,8 @@ struct Cluster {
   }
   void start(std::uint64_t id, const Flow& flow, double at) {
     const double most = flow.drawer == Drawer::kernel ? 1 : kNever;
-    network.start(id, {.amount = 1e12, .demands = flow.demands, .most = most, .drawer = flow.drawer},
-                  at);
+    network.start(
+        id, {.amount = 1e12, .demands = flow.demands, .most = most, .drawer = flow.drawer}, at);
   }
   FluidNetwork network;
   std::vector<Resource> memory;

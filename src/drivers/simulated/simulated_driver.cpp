@@ -192,8 +192,8 @@ void SimulatedDriver::start_kernel(WorkerId id) {
   }
   demands_.clear();
   const ProcessorKind kind = machine_.workers[id.value].kind;
-  const double most = resources_.add_for_kernel(
-      *kernel.task, id, graph::demand_of(*kernel.task, kind), demands_);
+  const double most =
+      resources_.add_for_kernel(*kernel.task, id, graph::demand_of(*kernel.task, kind), demands_);
   world_.start(place_, id.value,
                {.amount = static_cast<double>(kernel.time.ns),
                 .demands = demands_,
