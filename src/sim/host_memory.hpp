@@ -58,6 +58,11 @@ class HostMemory {
 
   NumaHomes& homes() { return homes_; }
 
+  // Kernels that demand something run here, or will: transfers that begin from now on are to be added. Where none does they
+  // cost what they cost without a model.
+  bool is_used() const { return is_used_; }
+  void use() { is_used_ = true; }
+
  private:
   BytesPerSecond remote_demand(BytesPerSecond demand) const;
 
@@ -65,6 +70,7 @@ class HostMemory {
   const std::uint32_t nodes_;
   Resource first_ = 0;
   NumaHomes homes_;
+  bool is_used_ = false;
 };
 
 }  // namespace vicinal::sim

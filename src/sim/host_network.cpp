@@ -110,7 +110,7 @@ void HostNetwork::flow(std::uint32_t slot) {
 }
 
 void HostNetwork::add_memory(std::uint32_t host, HostMemory::Lane lane, std::uint32_t numa_node) {
-  if (numa_node == kNoNuma || !memories_[host]) return;
+  if (numa_node == kNoNuma || !memories_[host] || !memories_[host]->is_used()) return;
   memories_[host]->add_transfer(lane, numa_node, demands_);
 }
 

@@ -157,10 +157,11 @@ void SimulatedDriver::start_task(graph::Task& task, WorkerId id) {
   Worker& worker = workers_[id.value];
   const WorkerDescription& description = machine_.workers[id.value];
   const Time time = task_time(task, id);
-  if (memory()) [[unlikely]]
-    resources_.touch(task, id);
   const Time launched = std::max(now(), worker.thread_free) + description.task_overhead;
-  const bool draws = resources_.any_for_kernel(id, graph::demand_of(task, description.kind));
+  const BytesPerSecond demand = graph::demand_of(task, description.kind);
+  if (memory()) [[unlikely]]
+    resources_.touch(task, id, demand);
+  const bool draws = resources_.any_for_kernel(id, demand);
   const bool is_known = !draws && worker.processor_free != kNotKnown;
   const Time start = is_known ? std::max(launched, worker.processor_free) : kNotKnown;
   const Time end = is_known ? start + time : kNotKnown;

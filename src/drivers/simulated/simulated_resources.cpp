@@ -78,11 +78,16 @@ void SimulatedResources::add_lanes(sim::World& world) {
     bandwidths.push_back(link.bandwidth);
   }
   memory_ = std::make_shared<sim::HostMemory>(world, *machine_.contention, bandwidths);
+  const auto demands = [](const KernelSpeed& speed) {
+    return speed.kind == ProcessorKind::cpu && speed.demand.value > 0;
+  };
+  if (std::ranges::any_of(machine_.speeds, demands)) memory_->use();
 }
 
 void SimulatedResources::add_memory(std::uint32_t link, std::uint32_t numa_node,
                                     base::SureVector<sim::Demand>& demands) const {
-  if (memory_ && lanes_[link]) memory_->add_transfer(*lanes_[link], numa_node, demands);
+  if (!memory_ || !memory_->is_used() || !lanes_[link]) return;
+  memory_->add_transfer(*lanes_[link], numa_node, demands);
 }
 
 void SimulatedResources::add_processors(const LinkDescription& link, Bytes bytes,
@@ -104,8 +109,10 @@ bool SimulatedResources::draws_on_memory(WorkerId worker) const {
   return memory_ && machine_.workers[worker.value].kind == ProcessorKind::cpu;
 }
 
-void SimulatedResources::touch(const graph::Task& task, WorkerId worker) const {
+void SimulatedResources::touch(const graph::Task& task, WorkerId worker,
+                               BytesPerSecond demand) const {
   if (!draws_on_memory(worker)) return;
+  if (demand.value > 0) memory_->use();
   const std::uint32_t own = memory_->node_of_core(worker.value);
   for (const graph::Access& access : task.accesses()) {
     memory_->homes().home_of(access.handle->id.value, own);

@@ -29,7 +29,7 @@ class SimulatedResources {
   void add_memory(std::uint32_t link, std::uint32_t numa_node,
                   base::SureVector<sim::Demand>& demands) const;
   // The task begins: operands that lie on no NUMA node yet lie on one now.
-  void touch(const graph::Task& task, WorkerId worker) const;
+  void touch(const graph::Task& task, WorkerId worker, BytesPerSecond demand) const;
   // A kernel on this worker runs at a speed that depends on who else draws.
   bool any_for_kernel(WorkerId worker, BytesPerSecond demand) const;
   // Adds what such a kernel takes per nanosecond of its time at full speed. Returns the part of full speed that it may have.
