@@ -60,9 +60,15 @@ std::uint32_t NumaHomes::home_of(std::uint64_t datum, std::uint32_t toucher) {
 }
 
 std::uint32_t NumaHomes::receive(std::uint64_t datum) {
-  if (rules_.receive == NumaRules::Receive::home) return home_of(datum, 0);
-  const auto next = static_cast<std::uint32_t>(receives_++ % nodes_);
-  return homes_[datum] = rules_.receive == NumaRules::Receive::spread ? next : rules_.receive_node;
+  switch (rules_.receive) {
+    case NumaRules::Receive::home:
+      return home_of(datum, 0);
+    case NumaRules::Receive::spread:
+      return homes_[datum] = static_cast<std::uint32_t>(receives_++ % nodes_);
+    case NumaRules::Receive::node:
+      break;
+  }
+  return homes_[datum] = rules_.receive_node;
 }
 
 std::uint32_t NumaHomes::place(std::uint64_t datum, std::uint32_t toucher) const {

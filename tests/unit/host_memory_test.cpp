@@ -132,8 +132,6 @@ TEST(HostMemory, KernelsCountByWhatTheyDemand) {
 }
 
 TEST(HostMemory, AKernelOfTwoNodesDrawsOnBothByItsBytes) {
-  // Half of what 16 cores demand is on the other socket: 8 cores' worth there, more than it gives; all are as slow as
-  // that.
   const ContentionModel model = contention_model("henri");
   Host host(model);
   base::SureVector<Demand> demands;
@@ -151,7 +149,8 @@ TEST(HostMemory, RemoteKernelsBesideLocalOnesAreNotFasterThanThese) {
   for (std::uint32_t core = 18; core < 20; ++core) host.kernel(core, model.local.core, 0, 1);
   const double remote = host.end_of(19);
   const double local = host.end_of(0);
-  EXPECT_DOUBLE_EQ(remote, local);
+  EXPECT_GE(remote, local);
+  EXPECT_NEAR(remote, local, 1e-3 * local);
   expect_near(20 * model.local.core.value / local, predict_contention(model.local, 20).alone, "20");
 }
 

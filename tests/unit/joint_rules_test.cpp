@@ -77,7 +77,7 @@ TEST(JointRules, ACopyBetweenTwoHostsCarriesWhatHappensOnOneToTheKernelsOfTheOth
   EXPECT_THAT(network.rate(0), DoubleEq(17.6 / 32 * 1e9));
 }
 
-// Hosts with a NIC each. `most_flows` of some cases make them wide.
+// Hosts with a NIC each.
 struct Cluster {
   struct Flow {
     std::vector<Demand> demands;
@@ -114,8 +114,7 @@ Cluster::Flow random_flow(const Cluster& cluster, base::Random& random) {
 }
 
 TEST(JointRules, RatesAfterManyChangesAreThoseOfAllFlowsAtOnce) {
-  for_each_seed(6, [](std::uint64_t seed) {
-    base::Random random(seed);
+  for_each_seed(4, [](base::Random& random, std::uint64_t /*seed*/) {
     const auto hosts = static_cast<std::uint32_t>(2 + random.below(40));
     const std::size_t most = 20 + random.below(300);
     Cluster cluster(hosts);
@@ -130,7 +129,7 @@ TEST(JointRules, RatesAfterManyChangesAreThoseOfAllFlowsAtOnce) {
         flows[change] = random_flow(cluster, random);
         cluster.start(change, flows[change], at);
       }
-      if (change % 37 != 0 && change + 1 < 3 * most) continue;
+      if (change % 61 != 0 && change + 1 < 3 * most) continue;
       Cluster afresh(hosts);
       for (const auto& [id, flow] : flows) afresh.start(id, flow, 0);
       for (const auto& [id, flow] : flows) {
