@@ -76,6 +76,10 @@ struct Options {
   // Where content of other ranks goes when it has come: ram, or the accelerator of the task that it is for: advised,
   // owner, random.
   std::string receive_placement = "ram";
+  // Simulation, where the machine has several NUMA nodes: where data in RAM lie: first (of the first worker that uses them),
+  // spread, or a node's number; and what comes from other ranks: a node's number, home (where it lay), spread.
+  std::string numa_placement = "first";
+  std::string receive_numa = "0";
   // What a message between ranks costs, for the choice of trees: auto: measured; or latency and bandwidth: 20us,1GB/s.
   std::string rank_link = "auto";
   double rank_timeout =

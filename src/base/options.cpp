@@ -172,6 +172,13 @@ constexpr OptionEntry kTable[] = {
      "accelerator that is advised for what the receiving task writes, else to the one that wrote "
      "it last; owner: to the latter; random: to any. It stays, too, where the accelerator has no "
      "room."},
+    {"numa_placement", &Options::numa_placement,
+     "In simulation, of a machine whose file says how cores and transfers share its memory: on "
+     "which NUMA node data in RAM lie: first: that of the first worker whose task uses them; "
+     "spread: of each datum the next; or the number of a node, for all."},
+    {"receive_numa", &Options::receive_numa,
+     "Likewise, content of other ranks: the number of a node (the NIC is at 0); home: where the "
+     "datum lies already; spread: of each receive the next."},
     {"rank_link", &Options::rank_link,
      "What a message between ranks costs, by which trees of broadcasts are chosen: auto: what is "
      "measured while the program runs; or latency and bandwidth, such as 20us,1GB/s."},

@@ -202,9 +202,9 @@ TEST(Options, TheTableKnowsEveryMemberOfTheStructure) {
                                 compute_priorities, measure_scheduling, check_reads,
                                 undelivered_errors, stall_seconds, status, models, memory_rules,
                                 seed, trace, trace_events, trace_memory, mpi, broadcast,
-                                broadcast_finding, reduction_tree, receive_placement, rank_link,
-                                rank_timeout] = Options{};
-  EXPECT_EQ(option_table().size(), 48U);
+                                broadcast_finding, reduction_tree, receive_placement,
+                                numa_placement, receive_numa, rank_link, rank_timeout] = Options{};
+  EXPECT_EQ(option_table().size(), 50U);
   std::vector<std::string_view> names;
   for (const OptionDescription& option : option_table()) names.push_back(option.name);
   std::sort(names.begin(), names.end());
