@@ -7,11 +7,9 @@ Plays every instance under every policy with contention=off and =auto, and print
 auto: the geometric mean, the least and the largest, over the mixed instances and over those of one kind. Times are exact: no
 repetitions.
 
-The memory is that of a Xeon Platinum 8160, 24 cores on six channels of DDR4-2666. Its bandwidth and latency under load were
-measured by Mess (Esmaili-Dokht et al., MICRO 2024); the curve for 60 % reads is that which the authors publish
-(bsc-mem/Mess-simulator, memory_curve/skylake-ddr4/bwlat_60.txt), without the 24 ns between core and controller. How much n cores
-draw follows by Little's law: what one has in flight is the same under any latency. Assumed: a core alone draws 12 GB/s, a
-GPU 12 GB/s.
+The memory is that of one socket of MareNostrum 4, 24 cores of a Xeon Platinum 8160, as Mess has measured and published it
+(machines/marenostrum4.toml, machines/mess-skylake.csv): no curve of the formula. A core alone draws 8.1 GB/s. Kernels that
+load and store demand that, products of tiles 2 GB/s, what else there is as said below.
 """
 
 import argparse
@@ -24,57 +22,25 @@ import subprocess
 import sys
 import tempfile
 
-# GB/s and ns, of every fifth point or so.
-CURVE = [(0.1, 65.4), (5.4, 69.0), (13.3, 72.5), (22.1, 74.9), (31.8, 76.7), (40.2, 78.5), (49.7, 81.0), (59.2, 82.7),
-         (67.5, 91.1), (73.0, 93.9), (75.7, 97.3), (78.4, 103.6), (81.2, 111.8), (83.5, 120.7), (85.8, 129.8),
-         (87.4, 139.0), (90.7, 152.7), (92.0, 161.8), (92.5, 167.6), (91.8, 169.1), (92.2, 173.4), (92.1, 177.0),
-         (92.3, 179.0), (92.1, 179.9), (92.3, 180.8), (92.1, 182.2), (92.3, 183.5), (92.1, 185.2), (92.1, 187.5),
-         (91.8, 190.0), (91.8, 192.7), (91.5, 195.1), (91.4, 197.0), (91.2, 198.9), (91.1, 200.6), (90.9, 201.7),
-         (90.7, 203.3), (90.4, 204.6)]
-ON_CHIP = 24.0  # ns
-ONE = 12.0  # GB/s, of a core alone, and of a link
-CORES = 24
-
-
-def bandwidth(bytes_in_flight):
-    """Of so many bytes in flight: where they are bandwidth times latency."""
-    before = CURVE[0]
-    for point in CURVE:
-        if point[0] * (point[1] + ON_CHIP) >= bytes_in_flight:
-            low, high = (p[0] * (p[1] + ON_CHIP) for p in (before, point))
-            return before[0] + (point[0] - before[0]) * (bytes_in_flight - low) / max(high - low, 1e-9)
-        before = point
-    return CURVE[-1][0]
+ONE = 8.1  # GB/s, of a core alone
+HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 def machine(gpus):
-    core = ONE * (CURVE[1][1] + ON_CHIP)
-    by_cores = [bandwidth(n * core) for n in range(1, CORES + 1)]
-    # What a link keeps beside a memory that is used up: what it has in flight, under that latency.
-    for_copies = core / (CURVE[-1][1] + ON_CHIP)
-    text = f"""name = "skylake"
-sentence = "24 cores of a Xeon Platinum 8160 on their memory"
-submit_overhead = "1 us"
-[segment.memory]
-bandwidth = "{max(by_cores):.3f} GB/s"
-duplex = "half"
-by_kernels = [{", ".join(f'"{b:.3f} GB/s"' for b in by_cores)}]
-for_copies = "{for_copies:.3f} GB/s"
-[cpu]
-most = {CORES}
-task_overhead = "1 us"
-draws_on = ["memory"]
-"""
+    with open(os.path.join(HERE, "../machines/marenostrum4.toml"), encoding="utf-8") as file:
+        text = file.read().split("[[speed]]")[0]
+    text = text[:text.rindex("\n\n") + 1]
     if gpus:
-        text += f"""[gpu]
+        text = text.split("[cluster]")[0] + "[contention]" + text.split("[contention]", 1)[1]
+        text += f"""
+[gpu]
 most = {gpus}
 memory = "400 MiB"
 pipeline = 2
 [[link]]
 between = ["ram", "gpu"]
-bandwidth = "{ONE} GB/s"
+bandwidth = "12 GB/s"
 latency = "10 us"
-segments = ["memory"]
 serialise = ["same"]
 """
     speeds = [
@@ -182,12 +148,14 @@ ALONE = [
 ]
 BESIDE_COPIES = ["cholesky --tiles 20 --tile 960", "gemm2d --tiles 12 --tile 960"]
 
+ON_RANKS = ["cg --grid 4096x2048 --blocks 96 --ranks 4", "cholesky --tiles 24 --tile 512 --ranks 4"]
+
 
 def instances(folder):
     for name, gpus in (("cores", 0), ("gpu", 1)):
         with open(os.path.join(folder, name + ".toml"), "w", encoding="utf-8") as file:
             file.write(machine(gpus))
-    on = ["--machine", os.path.join(folder, "cores.toml")]
+    on = ["--machine", os.path.join(folder, "cores.toml"), "--ranks", "1", "--cpus", "24"]
     for name, (shape, sizes) in MIXED.items():
         graph = Graph()
         shape(graph, *sizes)
@@ -199,12 +167,14 @@ def instances(folder):
         yield "alone", application, [*application.split(), *on]
     for application in BESIDE_COPIES:
         yield "alone", application + " with a GPU", [*application.split(), "--machine",
-                                                     os.path.join(folder, "gpu.toml")]
+                                                     os.path.join(folder, "gpu.toml"), "--cpus", "24"]
+    for application in ON_RANKS:
+        yield "alone", application + " on ranks", [*application.split(), "--machine", on[1], "--cpus", "24"]
 
 
 def play(vicinal, arguments, policies, contention):
     """Seconds by policy."""
-    command = [vicinal, "simulate", *arguments, "--json", "-", "--policy"]
+    command = [vicinal, "simulate", *arguments, "--contention", contention, "--json", "-", "--policy"]
     seconds = {}
     for policy in policies:
         result = subprocess.run([*command, policy], capture_output=True, text=True, check=False)
@@ -237,10 +207,9 @@ def report(results, each):
 
 
 def main():
-    here = os.path.dirname(os.path.abspath(__file__))
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--vicinal", default=os.path.join(here, "../build/release/vicinal"))
+    parser.add_argument("--vicinal", default=os.path.join(HERE, "../build/release/vicinal"))
     parser.add_argument("--instances", default="", help="those whose name contains this expression")
     parser.add_argument("--policies", default="all")
     parser.add_argument("--jobs", type=int, default=2)

@@ -340,6 +340,7 @@ std::uint64_t direction(const Hop& hop) {
 }  // namespace
 
 void Progress::began(const Hop& hop) {
+  engine_->begin_message(hop.bytes);
   if (!engine_->recorder().on(trace::Category::transfers)) return;
   engine_->recorder().record<trace::Event::message_began>(
       hop.other.value, carried_.at(hop.id.value).task->accesses()[0].handle->id.value,
@@ -347,6 +348,7 @@ void Progress::began(const Hop& hop) {
 }
 
 void Progress::ended(const Hop& hop) {
+  engine_->end_message(hop.bytes);
   if (!engine_->recorder().on(trace::Category::transfers)) return;
   engine_->recorder().record<trace::Event::message_ended>(
       hop.other.value, carried_.at(hop.id.value).task->accesses()[0].handle->id.value,

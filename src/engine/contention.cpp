@@ -39,8 +39,8 @@ Task* Engine::next_beside(WorkerId worker) {
   if (contention_.end(task, worker)) sleepers_.wake_node(kRam);
 }
 
-[[gnu::noinline]] void Engine::end_message() {
-  if (contention_.end_message()) sleepers_.wake_node(kRam);
+[[gnu::noinline]] void Engine::end_message(Bytes bytes) {
+  if (contention_.active() && contention_.end_message(bytes)) sleepers_.wake_node(kRam);
 }
 
 }  // namespace vicinal::engine

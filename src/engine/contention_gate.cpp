@@ -284,16 +284,15 @@ void ContentionGate::count_messages(bool begin) {
   }
 }
 
-bool ContentionGate::begin_message(Bytes bytes) {
-  if (bytes.value < kLarge.value) return false;
+void ContentionGate::begin_message(Bytes bytes) {
+  if (bytes.value < kLarge.value) return;
   const std::lock_guard lock(lock_);
   under_way_.fetch_add(1, std::memory_order_relaxed);
-  if (messages_++ > 0) return true;
-  count_messages(true);
-  return true;
+  if (messages_++ == 0) count_messages(true);
 }
 
-bool ContentionGate::end_message() {
+bool ContentionGate::end_message(Bytes bytes) {
+  if (bytes.value < kLarge.value) return false;
   const std::lock_guard lock(lock_);
   under_way_.fetch_sub(1, std::memory_order_relaxed);
   if (--messages_ > 0) return false;

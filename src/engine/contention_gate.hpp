@@ -61,9 +61,9 @@ class ContentionGate {
   // --- transfers
   void begin(const memory::Copy& copy);
   bool end(memory::CopyId copy);  // as above
-  // Of a message of so many bytes, sent or received. True: it counts, and is to be ended.
-  bool begin_message(Bytes bytes);
-  bool end_message();
+  // Of a message of so many bytes, sent or received.
+  void begin_message(Bytes bytes);
+  bool end_message(Bytes bytes);
 
   // --- idle workers that look for tasks again and again take of the memory, too
   // While large transfers are under way one of them does. False: this one is to sleep.

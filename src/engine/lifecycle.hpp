@@ -171,11 +171,11 @@ class Engine final : public Completions {
   void await_ends() { counters_.await_ends(); }
   const ThreadCounters& counts() const { return counters_; }  // of tasks submitted and ended
   AwaitedTime& awaited() { return awaited_; }
-  // A large message begins to draw on memory: true, and is to be ended.
-  bool begin_message(Bytes bytes) {
-    return contention_.active() && contention_.begin_message(bytes);
+  // A message begins to draw on memory, and has drawn on it.
+  void begin_message(Bytes bytes) {
+    if (contention_.active()) contention_.begin_message(bytes);
   }
-  void end_message();
+  void end_message(Bytes bytes);
   // No worker runs or may find anything to run, no copy is in flight.
   bool stalled() const;
   void worker_leaves(WorkerId worker);  // its thread goes to do something else

@@ -125,16 +125,17 @@ TEST(ContentionGate, LetsLargeCopiesHaveTheirBandwidth) {
 TEST(ContentionGate, CountsMessages) {
   Tasks tasks;
   ContentionGate gate(four_cores(), true, 10);
-  EXPECT_FALSE(gate.begin_message(1_KiB));
-  EXPECT_TRUE(gate.begin_message(1_MiB));
-  EXPECT_TRUE(gate.begin_message(1_MiB));
+  gate.begin_message(1_KiB);
+  gate.begin_message(1_MiB);
+  gate.begin_message(1_MiB);
   Task& first = tasks.demanding(8e9);
   EXPECT_FALSE(gate.keep(first, kWorkers[0]));
   Task& second = tasks.demanding(8e9);
   EXPECT_TRUE(gate.keep(second, kWorkers[1]));
-  EXPECT_FALSE(gate.end_message());
+  EXPECT_FALSE(gate.end_message(1_MiB));
+  EXPECT_FALSE(gate.end_message(1_KiB));
   EXPECT_EQ(gate.take(kWorkers[1], true), nullptr);
-  EXPECT_TRUE(gate.end_message());
+  EXPECT_TRUE(gate.end_message(1_MiB));
   EXPECT_EQ(gate.take(kWorkers[1], false), &second);
 }
 

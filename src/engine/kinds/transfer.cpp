@@ -17,10 +17,6 @@ struct Transfers::Data final : graph::KindData {
   RamHold hold;
   enum class Has : std::uint8_t { nothing, hold, pin, room } has = Has::nothing;
   std::byte* room = nullptr;  // where it was read to
-  bool is_large = false;      // and under way
-  void ends(Engine& engine) {
-    if (std::exchange(is_large, false)) engine.end_message();
-  }
 };
 
 Transfers::Data& Transfers::data_of(const graph::Task& task) {
@@ -58,7 +54,6 @@ void Transfers::ready(graph::Task& task) {
 void Transfers::hold(graph::Task& task) {
   Data& data = data_of(task);
   data.has = Data::Has::hold;
-  data.is_large = application_.engine.begin_message(task.accesses()[0].handle->bytes());
   data.hold.take(application_.engine, task, *this);
 }
 
@@ -137,7 +132,6 @@ void Transfers::pass_on(const graph::Task& task, memory::Actions& actions) {
 }
 
 void Transfers::share(graph::Task& task) {
-  data_of(task).ends(application_.engine);
   data_of(task).hold.share(application_.engine,
                            [this, &task](memory::Actions& actions) { pass_on(task, actions); });
 }
@@ -145,7 +139,6 @@ void Transfers::share(graph::Task& task) {
 void Transfers::put_down(graph::Task& task) {
   Data& data = data_of(task);
   const Data::Has has = std::exchange(data.has, Data::Has::nothing);
-  data.ends(application_.engine);
   data.room = nullptr;
   if (has == Data::Has::hold) data.hold.put_down(application_.engine);
   if (has == Data::Has::pin) application_.engine.data().unpin_in_ram(task);
@@ -158,7 +151,6 @@ bool Transfers::is_lost(const graph::Task& task) {
 
 void Transfers::end(graph::Task& task, Outcome outcome) {
   Data& data = data_of(task);
-  data.ends(application_.engine);
   if (data.has == Data::Has::hold) {
     if (outcome != Outcome::done) data.to = {};
     return data.hold.let_go(application_.engine, outcome, nullptr,
