@@ -177,8 +177,9 @@ constexpr OptionEntry kTable[] = {
      "which NUMA node data in RAM lie: first: that of the first worker whose task uses them; "
      "spread: of each datum the next; or the number of a node, for all."},
     {"receive_numa", &Options::receive_numa,
-     "Likewise, content of other ranks: the number of a node (the NIC is at 0); home: where the "
-     "datum lies already; spread: of each receive the next."},
+     "Likewise, content of other ranks: auto: where the tasks that run leave it most bandwidth, "
+     "with contention=off node 0; the number of a node (the NIC is at 0); home: where the datum "
+     "lies already; spread: of each receive the next."},
     {"rank_link", &Options::rank_link,
      "What a message between ranks costs, by which trees of broadcasts are chosen: auto: what is "
      "measured while the program runs; or latency and bandwidth, such as 20us,1GB/s."},

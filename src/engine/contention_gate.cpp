@@ -1,6 +1,7 @@
 #include "engine/contention_gate.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <mutex>
 
 namespace vicinal::engine {
@@ -57,11 +58,13 @@ void ContentionGate::set_up_numa_nodes(const MachineDescription& machine) {
       static_cast<double>(model.cores_per_socket) / model.numa_nodes_per_socket;
   Memory all;
   std::vector<std::int64_t> beside{0};
+  all.leaves = {whole(model.local.transfer)};
   all.gives = {whole(model.local.core)};
   for (std::uint32_t n = 1; n <= model.cores_per_socket; ++n) {
     const ContentionShares shares = predict_contention(model, n, 0, 0);
     all.gives.push_back(whole(shares.alone));
     beside.push_back(whole(shares.computations) + whole(shares.transfer));
+    all.leaves.push_back(whole(shares.transfer));
   }
   all.core = whole(model.local.core);
   const std::size_t enough = first_near_most(all.gives);
@@ -79,7 +82,13 @@ void ContentionGate::set_up_numa_nodes(const MachineDescription& machine) {
     ++workers[node];
     drawn_on_by_[worker.id.value].push_back(node);
   }
+  const double far = model.remote.transfer.value / model.local.transfer.value;
   for (std::uint32_t m = 0; m < nodes; ++m) {
+    if (m >= model.numa_nodes_per_socket) {
+      for (std::int64_t& rate : memories_[m].leaves) {
+        rate = static_cast<std::int64_t>(far * static_cast<double>(rate));
+      }
+    }
     memories_[m].fair = all.most / std::max(workers[m], 1U);
   }
 }
@@ -298,6 +307,23 @@ bool ContentionGate::end_message(Bytes bytes) {
   if (--messages_ > 0) return false;
   count_messages(false);
   return !waiting_.empty();
+}
+
+// Cores are counted as their kernels demand, the next whole number.
+std::uint32_t ContentionGate::quietest_numa_node() const {
+  const std::lock_guard lock(lock_);
+  std::uint32_t quietest = 0;
+  std::int64_t most = -1;
+  for (std::uint32_t m = 0; m < memories_.size(); ++m) {
+    const std::vector<std::int64_t>& leaves = memories_[m].leaves;
+    if (leaves.empty()) return 0;
+    const auto cores = static_cast<std::size_t>(std::ceil(memories_[m].drawers()));
+    const std::int64_t left = leaves[std::min(cores, leaves.size() - 1)];
+    if (left <= most) continue;
+    most = left;
+    quietest = m;
+  }
+  return quietest;
 }
 
 std::string ContentionGate::describe() const {

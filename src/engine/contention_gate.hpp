@@ -65,6 +65,10 @@ class ContentionGate {
   void begin_message(Bytes bytes);
   bool end_message(Bytes bytes);
 
+  // The NUMA node to receive to: where the tasks that run leave a message most bandwidth, the first on ties. 0 where the
+  // machine knows none.
+  std::uint32_t quietest_numa_node() const;
+
   // --- idle workers that look for tasks again and again take of the memory, too
   // While large transfers are under way one of them does. False: this one is to sleep.
   bool may_poll() {
@@ -97,6 +101,8 @@ class ContentionGate {
     double drawers() const {
       return core > 0 ? static_cast<double>(demand) / static_cast<double>(core) : drawing;
     }
+    // What cores leave a message; none where the machine does not know NUMA nodes.
+    std::vector<std::int64_t> leaves;
     double given(double to) const {
       return static_cast<double>(gives[std::min(static_cast<std::size_t>(to), gives.size() - 1)]);
     }

@@ -176,6 +176,8 @@ class Engine final : public Completions {
     if (contention_.active()) contention_.begin_message(bytes);
   }
   void end_message(Bytes bytes);
+  // Where a message has most bandwidth beside the tasks that run now.
+  std::uint32_t quietest_numa_node() const { return contention_.quietest_numa_node(); }
   // No worker runs or may find anything to run, no copy is in flight.
   bool stalled() const;
   void worker_leaves(WorkerId worker);  // its thread goes to do something else

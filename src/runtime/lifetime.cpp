@@ -61,7 +61,12 @@ void RuntimeImpl::place_on_numa_nodes() {
   const std::shared_ptr<sim::HostMemory>& memory = setup_.simulated->memory();
   const sim::NumaRules rules = sim::numa_rules_of(options_.numa_placement, options_.receive_numa,
                                                   memory ? memory->nodes() : 0);
-  if (memory) memory->homes().follow(rules);
+  if (memory) {
+    memory->homes().follow(rules);
+    if (options_.contention != "off") {
+      memory->homes().choose_by([this] { return engine_->quietest_numa_node(); });
+    }
+  }
   if (progress_) progress_->use_memory(memory);
 }
 

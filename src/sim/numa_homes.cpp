@@ -41,13 +41,15 @@ NumaRules numa_rules_of(std::string_view placement, std::string_view receive, st
     rules.placement = NumaRules::Placement::node;
     rules.node = *node;
   }
-  if (receive == "spread") {
+  if (receive == "auto") {
+    rules.receive = NumaRules::Receive::chosen;
+  } else if (receive == "spread") {
     rules.receive = NumaRules::Receive::spread;
   } else if (receive == "home") {
     rules.receive = NumaRules::Receive::home;
   } else {
     const auto node = node_of("receive_numa", receive, nodes);
-    if (!node) refuse_numa("receive_numa", receive, "home, spread");
+    if (!node) refuse_numa("receive_numa", receive, "auto, home, spread");
     rules.receive_node = *node;
   }
   return rules;
@@ -65,6 +67,8 @@ std::uint32_t NumaHomes::receive(std::uint64_t datum) {
       return home_of(datum, 0);
     case NumaRules::Receive::spread:
       return homes_[datum] = static_cast<std::uint32_t>(receives_++ % nodes_);
+    case NumaRules::Receive::chosen:
+      return homes_[datum] = choice_ ? choice_() : 0;
     case NumaRules::Receive::node:
       break;
   }

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 
 namespace vicinal::sim {
 
@@ -18,6 +20,7 @@ struct NumaRules {
     home,    // where they lie already, else as placed, by a worker of node 0
     spread,  // of each receive the next node
     node,    // all on one
+    chosen,  // as choose_by says it
   };
   Placement placement = Placement::first;
   std::uint32_t node = 0;
@@ -33,6 +36,8 @@ class NumaHomes {
  public:
   explicit NumaHomes(std::uint32_t nodes) : nodes_(nodes) {}
   void follow(const NumaRules& rules) { rules_ = rules; }
+  // Of each receive that is to be chosen. Otherwise it is node 0.
+  void choose_by(std::function<std::uint32_t()> choice) { choice_ = std::move(choice); }
 
   // Where the datum of this number lies; from now on, if it lay nowhere. `toucher`: the node of who uses it.
   std::uint32_t home_of(std::uint64_t datum, std::uint32_t toucher);
@@ -44,6 +49,7 @@ class NumaHomes {
 
   const std::uint32_t nodes_;
   NumaRules rules_;
+  std::function<std::uint32_t()> choice_;
   std::uint64_t receives_ = 0;
   std::unordered_map<std::uint64_t, std::uint32_t> homes_;
 };
