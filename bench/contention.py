@@ -50,7 +50,7 @@ serialise = ["same"]
         (["potrf", "getrf"], 28, 3),
         (["spmv"], 2, ONE), (["update", "direction"], 1.5, ONE), (["sweep"], 1, ONE),
         (["assemble", "triad", "k0", "k3", "k6", "k9", "k12"], 1, ONE),
-        (["factor", "k1", "k2", "k4"], 50, 2), (["*"], 50, 0.5),
+        (["factor", "k1", "k2", "k4"], 50, 1), (["*"], 50, 0.5),
     ]
     for kernels, rate, demand in speeds:
         names = ", ".join(f'"{k}"' for k in kernels)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 
 namespace vicinal::engine {
@@ -23,9 +24,10 @@ std::int64_t near(std::int64_t rate) {
 
 }  // namespace
 
-ContentionGate::ContentionGate(const MachineDescription& machine, bool wanted,
-                               std::size_t most_waiting)
-    : most_waiting_(most_waiting), drawn_on_by_(machine.workers.size()) {
+ContentionGate::ContentionGate(const MachineDescription& machine, bool wanted)
+    : most_bytes_(machine.nodes.front().limit ? machine.nodes.front().limit->value / 8
+                                              : std::numeric_limits<std::uint64_t>::max()),
+      drawn_on_by_(machine.workers.size()) {
   if (!wanted) return;
   if (machine.contention) {
     set_up_numa_nodes(machine);
@@ -47,6 +49,13 @@ std::size_t first_near_most(const std::vector<std::int64_t>& rates) {
   return static_cast<std::size_t>(std::find_if(rates.begin() + 1, rates.end(), enough) -
                                   rates.begin());
 }
+
+// The first behind which the next is worth less than a third of what one has.
+std::size_t first_nearly_flat(const std::vector<std::int64_t>& rates, std::int64_t one) {
+  std::size_t n = 1;
+  while (n + 1 < rates.size() && 3 * (rates[n + 1] - rates[n]) >= one) ++n;
+  return n;
+}
 }  // namespace
 
 // Workers are on the cores in order, socket by socket, and their data on their own NUMA node, as first touch has it; messages
@@ -67,10 +76,10 @@ void ContentionGate::set_up_numa_nodes(const MachineDescription& machine) {
     all.leaves.push_back(whole(shares.transfer));
   }
   all.core = whole(model.local.core);
-  const std::size_t enough = first_near_most(all.gives);
-  all.enough = static_cast<double>(enough);
-  all.most = near(all.gives[enough]);
-  all.enough_beside = static_cast<double>(first_near_most(beside));
+  all.enough = static_cast<double>(first_nearly_flat(all.gives, all.core));
+  all.enough_beside = static_cast<double>(first_nearly_flat(beside, all.core));
+  all.all = static_cast<double>(first_near_most(beside));
+  all.most = near(*std::ranges::max_element(all.gives));
   all.for_messages = whole(model.local.transfer);
   std::vector<std::uint32_t> workers(nodes, 0);
   memories_.assign(nodes, all);
@@ -115,9 +124,10 @@ void ContentionGate::set_up_segments(const MachineDescription& machine) {
     memory.gives = {whole(segment.bandwidth)};
     for (const BytesPerSecond rate : segment.by_kernels) memory.gives.push_back(whole(rate));
     if (memory.gives.size() == 1) memory.gives.push_back(memory.gives.front());
-    const std::size_t enough = first_near_most(memory.gives);
-    memory.enough = static_cast<double>(enough);
-    memory.most = near(memory.gives[enough]);
+    const std::size_t all = first_near_most(memory.gives);
+    memory.enough = static_cast<double>(first_nearly_flat(memory.gives, memory.gives[1]));
+    memory.all = static_cast<double>(all);
+    memory.most = near(memory.gives[all]);
     memory.fair = memory.most / workers[m];
     memory.for_messages = whole(segment.for_copies.value_or(BytesPerSecond{}));
   }
@@ -156,11 +166,16 @@ std::int64_t ContentionGate::demand_of(const graph::Task& task) {
 
 bool ContentionGate::Memory::is_saturated() const {
   if (core > 0) return drawers() >= (under_way > 0 ? enough_beside : enough);
-  return drawers() >= enough && demand + transfers >= most;
+  return drawers() >= enough && demand + transfers >= saturating();
+}
+
+bool ContentionGate::Memory::is_used_up() const {
+  if (core > 0) return drawers() >= all;
+  return drawers() >= all && demand + transfers >= most;
 }
 
 std::int64_t ContentionGate::Memory::saturating() const {
-  if (core == 0) return most;
+  if (core == 0) return near(static_cast<std::int64_t>(given(enough)));
   const double cores = under_way > 0 ? enough_beside : enough;
   return static_cast<std::int64_t>(cores * static_cast<double>(core)) + transfers;
 }
@@ -200,6 +215,12 @@ void ContentionGate::count(const graph::Task& task, WorkerId worker, int change)
   }
 }
 
+std::uint64_t ContentionGate::bytes_of(const graph::Task& task) {
+  std::uint64_t bytes = 0;
+  for (const graph::Access& access : task.accesses()) bytes += access.handle->bytes().value;
+  return bytes;
+}
+
 // --- tasks
 
 // One that is bound to a worker or a node finds no other way.
@@ -214,6 +235,7 @@ std::optional<Saturation> ContentionGate::keep(graph::Task& task, WorkerId worke
   waiting_.push_back({task.priority, next_++, &task});
   std::push_heap(waiting_.begin(), waiting_.end());
   waiting_count_.store(waiting_.size(), std::memory_order_relaxed);
+  waiting_bytes_.fetch_add(bytes_of(task), std::memory_order_relaxed);
   return Saturation{memory->bound, memory->under_way, memory->demand + memory->transfers,
                     memory->saturating()};
 }
@@ -223,6 +245,7 @@ graph::Task* ContentionGate::take_first() {
   graph::Task* const task = waiting_.back().task;
   waiting_.pop_back();
   waiting_count_.store(waiting_.size(), std::memory_order_relaxed);
+  waiting_bytes_.fetch_sub(bytes_of(*task), std::memory_order_relaxed);
   return task;
 }
 
@@ -232,7 +255,8 @@ graph::Task* ContentionGate::take(WorkerId worker, bool in_need) {
   if (waiting_.empty()) return nullptr;
   const Memory* const memory = in_the_way(*waiting_.front().task, worker);
   if (memory != nullptr) {
-    if (!in_need || memory->under_way > 0 || is_better_in_turns(*memory)) return nullptr;
+    const bool beside_transfers = memory->under_way > 0 && memory->is_used_up();
+    if (!in_need || beside_transfers || is_better_in_turns(*memory)) return nullptr;
   }
   graph::Task* const task = take_first();
   count(*task, worker, 1);

@@ -41,14 +41,17 @@ struct Saturation {
 
 class ContentionGate {
  public:
-  // `most_waiting`: of tasks, so that what they hold is not missed. Not `wanted`: no task waits here.
-  ContentionGate(const MachineDescription& machine, bool wanted, std::size_t most_waiting);
+  // Not `wanted`: no task waits here.
+  ContentionGate(const MachineDescription& machine, bool wanted);
 
   bool active() const { return !memories_.empty(); }
   bool governs(WorkerId worker) const { return !drawn_on_by_[worker.value].empty(); }
   std::size_t waiting() const { return waiting_count_.load(std::memory_order_relaxed); }
   // More tasks are looked at for one that may start.
-  bool looks_on() const { return waiting() < most_waiting_; }
+  bool looks_on() const {
+    return waiting() < kMostWaiting &&
+           waiting_bytes_.load(std::memory_order_relaxed) <= most_bytes_;
+  }
 
   // --- a governed worker that looks for a task. What it is given counts as running until `end`.
   // Nothing: the task, which the policy gave to the worker, starts. Else it waits here.
@@ -86,10 +89,13 @@ class ContentionGate {
     // Bytes per second that it gives while none, one, two, ... draw, the last entry to more; by cores where `core` is known.
     std::vector<std::int64_t> gives;
     std::int64_t core =
-        0;              // demand of a task that counts as one; 0: each that demands something does
-    double enough = 1;  // so many have nearly the most
+        0;  // demand of a task that counts as one; 0: each that demands something does
+    // So many that the next is worth less than a third of a core: for a core that has something to compute it is enough.
+    double enough = 1;
+    double enough_beside = 1;  // a transfer; only with `core`
+    // So many that more have nearly nothing: enough for a core that would be idle, too.
+    double all = 1;                 // where transfers are under way
     std::int64_t most = 0;          // nearly the most that it gives to tasks and transfers
-    double enough_beside = 0;       // beside a transfer; 0: by `most`
     std::int64_t fair = 0;          // with a demand above it a task is memory-bound
     std::int64_t for_messages = 0;  // what one draws
     // --- under the lock
@@ -109,6 +115,7 @@ class ContentionGate {
     // Of demand, from which more gain nothing.
     std::int64_t saturating() const;
     bool is_saturated() const;
+    bool is_used_up() const;
   };
   struct Link {
     NodeId from;
@@ -141,7 +148,9 @@ class ContentionGate {
   void count_messages(bool begin);
   graph::Task* take_first();
 
-  const std::size_t most_waiting_;
+  static constexpr std::size_t kMostWaiting = 4096;
+  static std::uint64_t bytes_of(const graph::Task& task);
+  const std::uint64_t most_bytes_;  // of what waits, so that it is not missed where RAM has a limit
   std::vector<Memory> memories_;
   std::vector<std::vector<std::uint32_t>> drawn_on_by_;  // by worker, indices of memories_
   std::vector<Link> links_;
@@ -152,6 +161,7 @@ class ContentionGate {
   std::size_t with_messages_ = 0;  // the first memories, which they draw on
   std::uint32_t messages_ = 0;
   std::atomic<std::size_t> waiting_count_{0};
+  std::atomic<std::uint64_t> waiting_bytes_{0};
   std::atomic<std::uint32_t> under_way_{0};
   std::atomic<std::uint32_t> pollers_{0};
 };

@@ -11,11 +11,6 @@
 
 namespace vicinal::engine {
 
-namespace {
-// Of tasks that wait because of contention where they hold no memory.
-constexpr std::size_t kMostWaiting = 4096;
-}  // namespace
-
 Engine::Engine(EngineConfig config)
     : config_(std::move(config)),
       recorder_(config_.simulated ? config_.now : std::function<Time()>{}),
@@ -47,8 +42,7 @@ Engine::Engine(EngineConfig config)
       prefetch_requests_(config_.machine.nodes.size(), residency_, config_.rules),
       copies_(config_.machine),
       producers_(config_.machine, residency_, !config_.rules.any()),
-      contention_(config_.machine, config_.heeds_contention,
-                  trivial_ ? kMostWaiting : config_.machine.workers.size()),
+      contention_(config_.machine, config_.heeds_contention),
       view_({config_.machine, config_.now, residency_, eligibility_, costs_, sleepers_,
              prefetch_requests_, gate_, config_.notify_waiters, &recorder_},
             config_.seed) {

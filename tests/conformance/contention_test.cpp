@@ -126,7 +126,7 @@ TEST(ContentionChoice, IsToldAndExplained) {
   const analysis::RecordedRun run(trace::Reader(folder.file("run.vtrace")));
   EXPECT_THAT(reports::explain(run, {.task = "1"}, false).text,
               AllOf(HasSubstr("load 1 waited: 1 memory-bound task saturated the memory already"),
-                    HasSubstr("The rule \"memory saturated\""), HasSubstr("demanded 7.45 GiB")));
+                    HasSubstr("The rule \"memory saturated\""), HasSubstr("demanded 7.451 GiB")));
   EXPECT_THAT(reports::explain(run, {}, false).text,
               HasSubstr("3 tasks waited as others saturated the memory (option contention)"));
 }
