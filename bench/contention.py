@@ -92,7 +92,7 @@ class Graph:
 def fronts(graph, count, assembling, factoring):
     """Independent blocks, each assembled and then factored: the leaves of a sparse factorisation, a block Jacobi
     preconditioner."""
-    blocks = [graph.datum(8 << 20) for _ in range(count)]
+    blocks = [graph.datum(4 << 20) for _ in range(count)]
     for block in blocks:
         graph.task("assemble", assembling, [[block, "W"]])
     for block in blocks:
@@ -102,7 +102,7 @@ def fronts(graph, count, assembling, factoring):
 def fronts_in_turn(graph, count, assembling, factoring):
     """The same, submitted block by block."""
     for _ in range(count):
-        block = graph.datum(8 << 20)
+        block = graph.datum(4 << 20)
         graph.task("assemble", assembling, [[block, "W"]])
         graph.task("factor", factoring, [[block, "RW"]])
 
@@ -129,13 +129,13 @@ def beside(graph, tasks, loading, computing):
 
 
 MIXED = {
-    "fronts": (fronts, (240, 2e-3, 2e-3)),
-    "fronts, long assembly": (fronts, (240, 4e-3, 2e-3)),
-    "fronts, long factors": (fronts, (240, 1e-3, 3e-3)),
-    "fronts in turn": (fronts_in_turn, (240, 2e-3, 2e-3)),
+    "fronts": (fronts, (1000, 1e-3, 1e-3)),
+    "fronts, long assembly": (fronts, (1000, 2e-3, 1e-3)),
+    "fronts, long factors": (fronts, (1000, 0.5e-3, 1e-3)),
+    "fronts in turn": (fronts_in_turn, (1000, 1e-3, 1e-3)),
     "time steps": (time_steps, (20, 24, 1e-3, 24, 1e-3)),
     "time steps, wide": (time_steps, (20, 72, 1e-3, 48, 1e-3)),
-    "loads beside products": (beside, (200, 2e-3, 2e-3)),
+    "loads beside products": (beside, (1000, 1e-3, 1e-3)),
 }
 ALONE = [
     "cholesky --tiles 16 --tile 256", "cholesky --tiles 24 --tile 512", "cholesky --tiles 12 --tile 128",

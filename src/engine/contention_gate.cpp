@@ -24,10 +24,12 @@ std::int64_t near(std::int64_t rate) {
 
 }  // namespace
 
-ContentionGate::ContentionGate(const MachineDescription& machine, bool wanted)
-    : most_bytes_(machine.nodes.front().limit ? machine.nodes.front().limit->value / 8
+ContentionGate::ContentionGate(const MachineDescription& machine, bool wanted, bool is_shared)
+    : is_shared_(is_shared),
+      most_bytes_(machine.nodes.front().limit ? machine.nodes.front().limit->value / 8
                                               : std::numeric_limits<std::uint64_t>::max()),
-      drawn_on_by_(machine.workers.size()) {
+      drawn_on_by_(machine.workers.size()),
+      waiting_(machine.workers.size()) {
   if (!wanted) return;
   if (machine.contention) {
     set_up_numa_nodes(machine);
@@ -193,7 +195,7 @@ const ContentionGate::Memory* ContentionGate::in_the_way(const graph::Task& task
 
 // Of tasks that demand as much as those that run, in waves of as many: the last wave may leave much of the memory unused.
 bool ContentionGate::is_better_in_turns(const Memory& memory) const {
-  const std::size_t all = memory.bound + waiting_.size();
+  const std::size_t all = memory.bound + waiting();
   const std::size_t at_once = std::min(all, drawn_on_by_.size());
   const double each = memory.drawers() / memory.bound;
   const double now = memory.given(memory.drawers());
@@ -232,33 +234,39 @@ std::optional<Saturation> ContentionGate::keep(graph::Task& task, WorkerId worke
     count(task, worker, 1);
     return std::nullopt;
   }
-  waiting_.push_back({task.priority, next_++, &task});
-  std::push_heap(waiting_.begin(), waiting_.end());
-  waiting_count_.store(waiting_.size(), std::memory_order_relaxed);
+  Heap& own = waiting_[worker.value];
+  own.push_back({task.priority, next_++, &task});
+  std::push_heap(own.begin(), own.end());
+  waiting_count_.fetch_add(1, std::memory_order_relaxed);
   waiting_bytes_.fetch_add(bytes_of(task), std::memory_order_relaxed);
   return Saturation{memory->bound, memory->under_way, memory->demand + memory->transfers,
                     memory->saturating()};
 }
 
-graph::Task* ContentionGate::take_first() {
-  std::pop_heap(waiting_.begin(), waiting_.end());
-  graph::Task* const task = waiting_.back().task;
-  waiting_.pop_back();
-  waiting_count_.store(waiting_.size(), std::memory_order_relaxed);
-  waiting_bytes_.fetch_sub(bytes_of(*task), std::memory_order_relaxed);
-  return task;
+// The heap whose first comes first; null: none waits.
+ContentionGate::Heap* ContentionGate::first_of_all() {
+  Heap* first = nullptr;
+  for (Heap& heap : waiting_) {
+    if (!heap.empty() && (first == nullptr || first->front() < heap.front())) first = &heap;
+  }
+  return first;
 }
 
 graph::Task* ContentionGate::take(WorkerId worker, bool in_need) {
   if (waiting() == 0) return nullptr;
   const std::lock_guard lock(lock_);
-  if (waiting_.empty()) return nullptr;
-  const Memory* const memory = in_the_way(*waiting_.front().task, worker);
+  Heap* const heap = is_shared_ || in_need ? first_of_all() : &waiting_[worker.value];
+  if (heap == nullptr || heap->empty()) return nullptr;
+  const Memory* const memory = in_the_way(*heap->front().task, worker);
   if (memory != nullptr) {
     const bool beside_transfers = memory->under_way > 0 && memory->is_used_up();
     if (!in_need || beside_transfers || is_better_in_turns(*memory)) return nullptr;
   }
-  graph::Task* const task = take_first();
+  std::pop_heap(heap->begin(), heap->end());
+  graph::Task* const task = heap->back().task;
+  heap->pop_back();
+  waiting_count_.fetch_sub(1, std::memory_order_relaxed);
+  waiting_bytes_.fetch_sub(bytes_of(*task), std::memory_order_relaxed);
   count(*task, worker, 1);
   return task;
 }
@@ -267,7 +275,8 @@ bool ContentionGate::end(const graph::Task& task, WorkerId worker) {
   if (!governs(worker) || demand_of(task) == 0) return false;
   const std::lock_guard lock(lock_);
   count(task, worker, -1);
-  return !waiting_.empty() && in_the_way(*waiting_.front().task, worker) == nullptr;
+  const Heap* const heap = first_of_all();
+  return heap != nullptr && in_the_way(*heap->front().task, worker) == nullptr;
 }
 
 // --- transfers
@@ -307,7 +316,7 @@ bool ContentionGate::end(memory::CopyId copy) {
   under_way_.fetch_sub(1, std::memory_order_relaxed);
   if (--link.under_way > 0) return false;
   for (const std::uint32_t m : link.memories) count_transfer(memories_[m], link.rate, false);
-  return !waiting_.empty();
+  return waiting() > 0;
 }
 
 // Those under way share a network.
@@ -330,10 +339,11 @@ bool ContentionGate::end_message(Bytes bytes) {
   under_way_.fetch_sub(1, std::memory_order_relaxed);
   if (--messages_ > 0) return false;
   count_messages(false);
-  return !waiting_.empty();
+  return waiting() > 0;
 }
 
-// Cores are counted as their kernels demand, the next whole number.
+// Cores are counted as their kernels demand, the next whole number. Who reads from afar is slowed down by it, so another node
+// than the first has to leave a third more.
 std::uint32_t ContentionGate::quietest_numa_node() const {
   const std::lock_guard lock(lock_);
   std::uint32_t quietest = 0;
@@ -344,7 +354,7 @@ std::uint32_t ContentionGate::quietest_numa_node() const {
     const auto cores = static_cast<std::size_t>(std::ceil(memories_[m].drawers()));
     const std::int64_t left = leaves[std::min(cores, leaves.size() - 1)];
     if (left <= most) continue;
-    most = left;
+    most = m == 0 ? left / 3 * 4 : left;
     quietest = m;
   }
   return quietest;
@@ -353,9 +363,11 @@ std::uint32_t ContentionGate::quietest_numa_node() const {
 std::string ContentionGate::describe() const {
   const std::lock_guard lock(lock_);
   std::string text;
-  for (const Waiting& waits : waiting_) {
-    text += "task " + std::string(waits.task->name()) +
-            ": waits for others that draw on the same memory (option contention)\n";
+  for (const Heap& heap : waiting_) {
+    for (const Waiting& waits : heap) {
+      text += "task " + std::string(waits.task->name()) +
+              ": waits for others that draw on the same memory (option contention)\n";
+    }
   }
   return text;
 }

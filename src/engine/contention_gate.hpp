@@ -41,8 +41,9 @@ struct Saturation {
 
 class ContentionGate {
  public:
-  // Not `wanted`: no task waits here.
-  ContentionGate(const MachineDescription& machine, bool wanted);
+  // Not `wanted`: no task waits here. `is_shared`: a worker may run what the policy gave to another, also if it finds
+  // something else.
+  ContentionGate(const MachineDescription& machine, bool wanted, bool is_shared);
 
   bool active() const { return !memories_.empty(); }
   bool governs(WorkerId worker) const { return !drawn_on_by_[worker.value].empty(); }
@@ -56,7 +57,8 @@ class ContentionGate {
   // --- a governed worker that looks for a task. What it is given counts as running until `end`.
   // Nothing: the task, which the policy gave to the worker, starts. Else it waits here.
   std::optional<Saturation> keep(graph::Task& task, WorkerId worker);
-  // One that waits and may start; `in_need`: the worker has found no other.
+  // One that waits and may start; `in_need`: the worker has found no other. The one of highest priority comes first, then the
+  // one that waits longest.
   graph::Task* take(WorkerId worker, bool in_need);
   // True: one waits and may start now, beside what the worker will find.
   bool end(const graph::Task& task, WorkerId worker);
@@ -132,6 +134,7 @@ class ContentionGate {
       return priority != other.priority ? priority < other.priority : number > other.number;
     }
   };
+  using Heap = base::SureVector<Waiting>;
   struct UnderWay {
     memory::CopyId copy;
     std::uint32_t link = 0;
@@ -146,16 +149,17 @@ class ContentionGate {
   void count(const graph::Task& task, WorkerId worker, int change);
   static void count_transfer(Memory& memory, std::int64_t rate, bool begins);
   void count_messages(bool begin);
-  graph::Task* take_first();
+  Heap* first_of_all();
 
   static constexpr std::size_t kMostWaiting = 4096;
   static std::uint64_t bytes_of(const graph::Task& task);
+  const bool is_shared_;
   const std::uint64_t most_bytes_;  // of what waits, so that it is not missed where RAM has a limit
   std::vector<Memory> memories_;
   std::vector<std::vector<std::uint32_t>> drawn_on_by_;  // by worker, indices of memories_
   std::vector<Link> links_;
   mutable base::SpinLock lock_;
-  base::SureVector<Waiting> waiting_;  // a heap
+  std::vector<Heap> waiting_;  // by the worker that left them
   std::uint64_t next_ = 0;
   base::SureVector<UnderWay> copies_;
   std::size_t with_messages_ = 0;  // the first memories, which they draw on

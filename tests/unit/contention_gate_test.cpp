@@ -61,7 +61,7 @@ memory::Copy copy_of(Bytes bytes, std::uint32_t number) {
 // 5 GB/s each: two saturate the memory. The third waits, and is taken where nothing else is found, or at the end of one.
 TEST(ContentionGate, KeepsWhatWouldGainNothingUntilAWorkerFindsNothingElse) {
   Tasks tasks;
-  ContentionGate gate(four_cores(), true);
+  ContentionGate gate(four_cores(), true, true);
   Task* const loads[] = {&tasks.demanding(5e9), &tasks.demanding(5e9), &tasks.demanding(5e9),
                          &tasks.demanding(5e9)};
   EXPECT_FALSE(gate.keep(*loads[0], kWorkers[0]));
@@ -84,7 +84,7 @@ TEST(ContentionGate, KeepsWhatWouldGainNothingUntilAWorkerFindsNothingElse) {
 
 TEST(ContentionGate, GivesTheHighestPriorityFirst) {
   Tasks tasks;
-  ContentionGate gate(four_cores(), true);
+  ContentionGate gate(four_cores(), true, true);
   Task& first = tasks.demanding(10e9);
   EXPECT_FALSE(gate.keep(first, kWorkers[0]));
   Task& low = tasks.demanding(10e9, 1);
@@ -99,7 +99,7 @@ TEST(ContentionGate, GivesTheHighestPriorityFirst) {
 // 4 GB/s of the copy: beside it one task of 6 GB/s is enough. A worker waits rather than to slow the copy down.
 TEST(ContentionGate, LetsLargeCopiesHaveTheirBandwidth) {
   Tasks tasks;
-  ContentionGate gate(four_cores(), true);
+  ContentionGate gate(four_cores(), true, true);
   gate.begin(copy_of(1_MiB, 7));
   gate.begin(copy_of(1_MiB, 8));  // of the same link
   gate.begin(copy_of(1_KiB, 9));  // which is small
@@ -124,7 +124,7 @@ TEST(ContentionGate, LetsLargeCopiesHaveTheirBandwidth) {
 // Messages have what the machine keeps for copies: 2 GB/s.
 TEST(ContentionGate, CountsMessages) {
   Tasks tasks;
-  ContentionGate gate(four_cores(), true);
+  ContentionGate gate(four_cores(), true, true);
   gate.begin_message(1_KiB);
   gate.begin_message(1_MiB);
   gate.begin_message(1_MiB);
@@ -139,9 +139,25 @@ TEST(ContentionGate, CountsMessages) {
   EXPECT_EQ(gate.take(kWorkers[1], false), &second);
 }
 
+// Under a policy that places tasks.
+TEST(ContentionGate, LeavesTasksToTheWorkerThatThePolicyGaveThem) {
+  Tasks tasks;
+  ContentionGate gate(four_cores(), true, false);
+  Task& first = tasks.demanding(10e9);
+  Task& second = tasks.demanding(10e9);
+  EXPECT_FALSE(gate.keep(first, kWorkers[0]));
+  EXPECT_TRUE(gate.keep(second, kWorkers[1]));
+  EXPECT_TRUE(gate.end(first, kWorkers[0]));
+  EXPECT_EQ(gate.take(kWorkers[2], false), nullptr);
+  EXPECT_EQ(gate.take(kWorkers[1], false), &second);
+  Task& third = tasks.demanding(10e9);
+  EXPECT_TRUE(gate.keep(third, kWorkers[3]));
+  EXPECT_EQ(gate.take(kWorkers[2], true), &third) << "it has found nothing else";
+}
+
 TEST(ContentionGate, AlwaysLetsOneRun) {
   Tasks tasks;
-  ContentionGate gate(four_cores(), true);
+  ContentionGate gate(four_cores(), true, true);
   for (std::uint32_t i = 0; i < 3; ++i) {
     EXPECT_FALSE(gate.keep(tasks.demanding(2.4e9), kWorkers[i])) << "none is memory-bound";
   }
@@ -177,9 +193,9 @@ TEST(ContentionGate, LeavesAloneWhatIsBoundAndMachinesThatSayNothing) {
   Tasks tasks;
   MachineDescription silent = four_cores();
   for (WorkerDescription& worker : silent.workers) worker.draws_on.clear();
-  EXPECT_FALSE(ContentionGate(silent, true).active());
-  EXPECT_FALSE(ContentionGate(four_cores(), false).active());
-  ContentionGate gate(four_cores(), true);
+  EXPECT_FALSE(ContentionGate(silent, true, true).active());
+  EXPECT_FALSE(ContentionGate(four_cores(), false, true).active());
+  ContentionGate gate(four_cores(), true, true);
   EXPECT_FALSE(gate.keep(tasks.demanding(10e9), kWorkers[0]));
   Task& bound = tasks.demanding(10e9);
   bound.extension = std::make_unique<graph::TaskExtension>();
