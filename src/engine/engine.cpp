@@ -42,7 +42,7 @@ Engine::Engine(EngineConfig config)
       prefetch_requests_(config_.machine.nodes.size(), residency_, config_.rules),
       copies_(config_.machine),
       producers_(config_.machine, residency_, !config_.rules.any()),
-      contention_(config_.machine, config_.heeds_contention, traits_.moves_tasks),
+      contention_(config_.machine, config_.heeds_contention, !traits_.chooses_workers),
       view_({config_.machine, config_.now, residency_, eligibility_, costs_, sleepers_,
              prefetch_requests_, gate_, config_.notify_waiters, &recorder_},
             config_.seed) {
