@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What it gains that memory-bound tasks wait for each other (option contention), simulated on a measured memory.
+"""The gain when memory-bound tasks wait for each other (option contention), simulated on a measured memory.
 
     bench/contention.py [--vicinal FILE] [--instances REGEX] [--policies a,b] [--jobs 2] [--csv FILE] [--each]
 

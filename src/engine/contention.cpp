@@ -6,8 +6,8 @@ namespace vicinal::engine {
 
 using graph::Task;
 
-// Those that wait come first, then what the policy gives, then those that wait all the same. Where it leaves some it may be
-// that a worker which sleeps can have the next: that one was pushed for this worker.
+// Tasks that wait come first, then what the policy gives, then in need tasks that wait. If some are left a worker that sleeps
+// may have the next, which was pushed for the worker that asks.
 [[gnu::noinline]] Task* Engine::next_by_contention(WorkerId worker) {
   if (!contention_.governs(worker)) return next_given(worker);
   for (;;) {

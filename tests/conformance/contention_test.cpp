@@ -1,5 +1,5 @@
-// Memory-bound tasks wait for each other (option contention): what that gains, what is told of it, and that nothing hangs,
-// under all policies, simulated and real.
+// Memory-bound tasks wait for each other (option contention): what the choice gains, what is told of it, and that nothing
+// hangs under any policy, simulated or real.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -73,7 +73,7 @@ Time time_of(const std::string& policy, const std::string& contention) {
 }
 
 // First in, first out: all that load run at once, at a quarter of their speed each, 4 us; then three rounds of what computes.
-// Or one that loads at a time, and three that compute beside it: 4 us in all.
+// Or one load at a time with three computations beside it: 4 us in all.
 TEST(ContentionChoice, RunsWhatComputesBesideWhatLoads) {
   EXPECT_EQ(time_of("eager", "off"), Time{7000});
   EXPECT_EQ(time_of("eager", "auto"), Time{4000});

@@ -177,7 +177,7 @@ TEST(ContentionGate, LetsNoMoreBeginWhereTheMemoryGivesLessToMore) {
   EXPECT_EQ(gate.take(kWorkers[2], true), nullptr);
 }
 
-// The same, but that more have 9 GB/s: one that is left takes 2 waves, or 3 * 5 / 9 = 1.7 times what one takes alone.
+// The same, but that more have 9 GB/s: three tasks in two waves take 2 times what one takes alone, at once 3 * 5 / 9 = 1.7 times.
 TEST(ContentionGate, LetsTheLastBeginWhereTheirWaveWouldLeaveTheMemoryUnused) {
   Tasks tasks;
   ContentionGate gate(four_cores({BytesPerSecond{5e9}, BytesPerSecond{10e9}, BytesPerSecond{9e9}}),
