@@ -5,6 +5,8 @@
 //   neighbours  from each host to the next, in a ring
 //   pairs       from each host to another one that is drawn for each flow
 //   tree        the same, in a fat tree: 32 hosts on a leaf, whose link up and link down have half of what they need
+//   memory      pairs between hosts on each of which 18 kernels and the messages share memory by the contention model
+//               (sim/host_memory.hpp): the figures are those of two 18-core sockets of the thesis, table E.6
 //
 // Lower bound: of flows that do not meet, one that does not depend on N but for the logarithm of a heap; of flows that
 // all share a resource N, for each change changes all rates. Repetitions: 5, of which it prints median, least and most.
@@ -13,11 +15,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "base/random.hpp"
 #include "help.hpp"
 #include "sim/fluid_network.hpp"
+#include "sim/host_memory.hpp"
 
 namespace {
 
@@ -33,8 +38,9 @@ constexpr int kRepetitions = 5;
 
 constexpr std::uint32_t kHostsPerLeaf = 32;
 
-enum class Pattern : std::uint8_t { apart, together, neighbours, pairs, tree };
-constexpr std::array<const char*, 5> kNames{"apart", "together", "neighbours", "pairs", "tree"};
+enum class Pattern : std::uint8_t { apart, together, neighbours, pairs, tree, memory };
+constexpr std::array<const char*, 6> kNames{"apart", "together", "neighbours",
+                                            "pairs", "tree",     "memory"};
 
 struct Case {
   Pattern pattern;
@@ -99,7 +105,76 @@ class Hosts {
   vicinal::base::Random random_{1};
 };
 
+vicinal::ContentionParameters parameters(std::uint32_t beside, std::uint32_t alone,
+                                         std::array<double, 7> megabytes, double least_share) {
+  const auto rate = [&](std::size_t i) { return BytesPerSecond{megabytes[i] * 1e6}; };
+  return {beside,  rate(0), alone,   rate(1), rate(2),
+          rate(3), rate(4), rate(5), rate(6), least_share};
+}
+
+// Kernels and messages that begin anew when they end.
+class MemoryHosts : private vicinal::sim::Actor {
+ public:
+  static constexpr std::uint32_t kKernels = 18;
+  explicit MemoryHosts(const Case& what) : what_(what), place_(world_.enter(*this)) {
+    const vicinal::ContentionModel model{
+        .sockets = 2,
+        .numa_nodes_per_socket = 1,
+        .cores_per_socket = kKernels,
+        .local = parameters(17, 18, {73423, 72589.9, 73387.7, 35.3, 0, 4455.4, 11481.1}, 0.915),
+        .remote =
+            parameters(5, 7, {31629.7, 29130.7, 31278.1, 175.8, 119.8, 4455.2, 11459.6}, 0.761)};
+    for (std::uint32_t h = 0; h < what.hosts; ++h) {
+      memories_.push_back(std::make_unique<vicinal::sim::HostMemory>(
+          world_, model, std::span<const BytesPerSecond>{}));
+      out_.push_back({world_.add_resource(BytesPerSecond{12.5e9})});
+      in_.push_back({world_.add_resource(BytesPerSecond{12.5e9})});
+    }
+    for (std::uint64_t f = 0; f < what.hosts * (kKernels + std::uint64_t{what.flows}); ++f) {
+      flow_ended(f);
+    }
+    changes_ = 0;
+  }
+  void replace_next() {
+    const std::uint64_t before = changes_;
+    while (changes_ == before) world_.step();
+  }
+
+ private:
+  void happened(std::uint64_t /*token*/) override {}
+  void flow_ended(std::uint64_t flow) override {
+    using vicinal::sim::HostMemory;
+    ++changes_;
+    demands_.clear();
+    const std::uint64_t host = flow % what_.hosts;
+    const std::uint64_t number = flow / what_.hosts;
+    const double length = 1 + random_.uniform();
+    if (number < kKernels) {
+      const std::array<double, 2> bytes{1, 0};
+      const double most = memories_[host]->add_kernel(static_cast<std::uint32_t>(number),
+                                                      BytesPerSecond{4.4554e9}, bytes, demands_);
+      world_.start(place_, flow, {1e6 * length, demands_, most, vicinal::sim::Drawer::kernel});
+      return;
+    }
+    const std::uint64_t to = (host + 1 + random_.below(what_.hosts - 1)) % what_.hosts;
+    demands_.assign({out_[host], in_[to]});
+    memories_[host]->add_transfer(HostMemory::kSends, 0, demands_);
+    memories_[to]->add_transfer(HostMemory::kReceives, 0, demands_);
+    world_.start(place_, flow, {1e6 * length, demands_});
+  }
+
+  Case what_;
+  vicinal::sim::World world_;
+  const vicinal::sim::World::Place place_;
+  std::vector<std::unique_ptr<vicinal::sim::HostMemory>> memories_;
+  std::vector<Demand> out_, in_;
+  vicinal::base::SureVector<Demand> demands_;
+  std::uint64_t changes_ = 0;
+  vicinal::base::Random random_{1};
+};
+
 // Processor time per change, in microseconds.
+template <typename Hosts>
 double measured(const Case& what) {
   Hosts hosts(what);
   const bool apart = what.pattern == Pattern::apart || what.pattern == Pattern::neighbours;
@@ -111,7 +186,8 @@ double measured(const Case& what) {
 
 void print_row(const Case& what) {
   std::vector<double> times;
-  for (int r = 0; r < kRepetitions; ++r) times.push_back(measured(what));
+  const auto measure = what.pattern == Pattern::memory ? measured<MemoryHosts> : measured<Hosts>;
+  for (int r = 0; r < kRepetitions; ++r) times.push_back(measure(what));
   std::ranges::sort(times);
   std::printf("%10s %6u %9u %10.3f   %.3f..%.3f\n", kNames[static_cast<std::size_t>(what.pattern)],
               what.hosts, what.flows, times[kRepetitions / 2], times.front(), times.back());
@@ -126,7 +202,8 @@ int main(int count, char** arguments) {
   for (const Pattern pattern : {Pattern::apart, Pattern::together}) {
     for (const std::uint32_t hosts : {1U, 10U, 100U, 1000U}) print_row({pattern, hosts, 1});
   }
-  for (const Pattern pattern : {Pattern::neighbours, Pattern::pairs, Pattern::tree}) {
+  for (const Pattern pattern :
+       {Pattern::neighbours, Pattern::pairs, Pattern::tree, Pattern::memory}) {
     for (const std::uint32_t hosts : {100U, 1000U}) {
       for (const std::uint32_t flows : {1U, 4U}) print_row({pattern, hosts, flows});
     }

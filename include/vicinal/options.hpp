@@ -48,6 +48,9 @@ struct Options {
   // Tasks pulled from the policy and not started, per memory node; 0: as copies take to come, up to 8 in
   // RAM and 32 on accelerators.
   std::uint32_t look_ahead = 0;
+  // Memory-bound tasks wait for each other where the machine says what its memory gives: auto, off; or a machine like the
+  // one that is there: "henri,ranks=1".
+  std::string contention = "auto";
   std::uint64_t window_tasks = 0;   // submitted and not executed, at most; 0: no bound
   Bytes window_bytes = Bytes{0};    // of their operands, at most; 0: no bound
   bool compute_priorities = false;  // bottom levels, for tasks submitted with priority 0
@@ -73,6 +76,10 @@ struct Options {
   // Where content of other ranks goes when it has come: ram, or the accelerator of the task that it is for: advised,
   // owner, random.
   std::string receive_placement = "ram";
+  // Simulation, where the machine has several NUMA nodes: where data in RAM lie: first (of the first worker that uses them),
+  // spread, or a node's number; and what comes from other ranks: a node's number, home (where it lay), spread.
+  std::string numa_placement = "first";
+  std::string receive_numa = "auto";
   // What a message between ranks costs, for the choice of trees: auto: measured; or latency and bandwidth: 20us,1GB/s.
   std::string rank_link = "auto";
   double rank_timeout =

@@ -86,6 +86,9 @@ RecordedRun RecordedRun::without_decisions() const {
   copy.alone = alone;
   copy.tasks_by_id_ = tasks_by_id_;
   copy.data_by_id_ = data_by_id_;
+  for (const DecisionOfRun& each : decisions) {
+    if (each.decision.reason == trace::Reason::memory_saturated) copy.decisions.push_back(each);
+  }
   return copy;
 }
 

@@ -237,7 +237,7 @@ class RecordedRun {
   std::vector<trace::RankOfSource> ranks;  // by number; empty: the run is read from one file
   std::optional<RankAlone> alone;
 
-  // A copy; decisions would take most of its memory.
+  // A copy; decisions would take most of its memory, but for those that the summary counts (memory_saturated).
   RecordedRun without_decisions() const;
 
   std::span<const AccessOfTask> accesses_of(const TaskOfRun& task) const {

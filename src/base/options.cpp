@@ -108,6 +108,11 @@ constexpr OptionEntry kTable[] = {
      "Tasks pulled from the policy and not started, at most, per memory node, to fetch their data "
      "early; 0: as many as copies take to come, 8 in RAM and 32 on an accelerator at most.",
      0, 1'000'000},
+    {"contention", &Options::contention,
+     "Whether memory-bound tasks wait for each other: auto: where the machine says what its memory "
+     "gives, one waits while tasks and large transfers use that up, so that what computes runs "
+     "beside them, and of idle workers one polls beside a large transfer; off: none waits; or a "
+     "machine, by its name or file, which the one that is there is like."},
     {"window_tasks", &Options::window_tasks,
      "Tasks submitted and not executed, at most: then submit waits; 0: no bound.", 0, kAny},
     {"window_bytes", &Options::window_bytes, "Bytes of their operands, at most; 0: no bound."},
@@ -167,6 +172,14 @@ constexpr OptionEntry kTable[] = {
      "accelerator that is advised for what the receiving task writes, else to the one that wrote "
      "it last; owner: to the latter; random: to any. It stays, too, where the accelerator has no "
      "room."},
+    {"numa_placement", &Options::numa_placement,
+     "In simulation, of a machine whose file says how cores and transfers share its memory: on "
+     "which NUMA node data in RAM lie: first: that of the first worker whose task uses them; "
+     "spread: of each datum the next; or the number of a node, for all."},
+    {"receive_numa", &Options::receive_numa,
+     "Likewise, content of other ranks: auto: where the tasks that run leave it most bandwidth, "
+     "with contention=off node 0; the number of a node (the NIC is at 0); home: where the datum "
+     "lies already; spread: of each receive the next."},
     {"rank_link", &Options::rank_link,
      "What a message between ranks costs, by which trees of broadcasts are chosen: auto: what is "
      "measured while the program runs; or latency and bandwidth, such as 20us,1GB/s."},

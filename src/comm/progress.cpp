@@ -284,15 +284,19 @@ OperandView part_of(const OperandView& view, Piece piece) {
 }  // namespace
 
 void Progress::send(PayloadId payload, TransferId id, RankId to, Channel channel, Piece piece) {
-  const OperandView part = part_of(engine::Transfers::view(*carried_.at(id.value).task), piece);
+  const graph::Task& task = *carried_.at(id.value).task;
+  const OperandView part = part_of(engine::Transfers::view(task), piece);
   ++payloads_;
+  posts(*task.accesses()[0].handle);
   transport_->post_send(to, channel, part.address, part.layout, payload);
 }
 
 void Progress::receive(PayloadId payload, TransferId id, RankId from, Channel channel,
                        Piece piece) {
-  const OperandView part = part_of(engine::Transfers::view(*carried_.at(id.value).task), piece);
+  const graph::Task& task = *carried_.at(id.value).task;
+  const OperandView part = part_of(engine::Transfers::view(task), piece);
   ++payloads_;
+  posts(*task.accesses()[0].handle);
   transport_->post_receive(from, channel, part.address, part.layout, payload);
 }
 
@@ -336,6 +340,7 @@ std::uint64_t direction(const Hop& hop) {
 }  // namespace
 
 void Progress::began(const Hop& hop) {
+  engine_->begin_message(hop.bytes);
   if (!engine_->recorder().on(trace::Category::transfers)) return;
   engine_->recorder().record<trace::Event::message_began>(
       hop.other.value, carried_.at(hop.id.value).task->accesses()[0].handle->id.value,
@@ -343,6 +348,7 @@ void Progress::began(const Hop& hop) {
 }
 
 void Progress::ended(const Hop& hop) {
+  engine_->end_message(hop.bytes);
   if (!engine_->recorder().on(trace::Category::transfers)) return;
   engine_->recorder().record<trace::Event::message_ended>(
       hop.other.value, carried_.at(hop.id.value).task->accesses()[0].handle->id.value,

@@ -24,6 +24,10 @@
 #include "engine/kinds/transfer.hpp"
 #include "engine/lifecycle.hpp"
 
+namespace vicinal::sim {
+class HostMemory;
+}
+
 namespace vicinal::comm {
 
 // What the thread asks a runtime. Any thread, under no lock of the thread's.
@@ -58,6 +62,9 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   void begin_recording();
   // Of ranks that record into one file; null: each has its own.
   virtual trace::SharedRecording* shared_recording() { return nullptr; }
+  // Of simulated ranks: the memory of this one's host, from which content is sent and to which it comes; null: it costs
+  // nothing.
+  virtual void use_memory(std::shared_ptr<sim::HostMemory> /*memory*/) {}
   // A rank has a limit of memory.
   bool any_is_limited() const;
   // A transfer whose task is submitted next. `takes_place`: at once; else when `submitted` says so. Any thread.
@@ -100,6 +107,8 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   virtual void await(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_so) = 0;
   virtual Time now() const = 0;
   virtual void run_has_failed() {}
+  // A payload of this content is posted next.
+  virtual void posts(const graph::Handle& /*content*/) {}
   // Of a turn between runtimes.
   virtual void between_runtimes() {}
 

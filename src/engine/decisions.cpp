@@ -8,6 +8,20 @@ namespace vicinal::engine {
 
 using trace::Measure;
 
+void tell_saturation(const sched::PolicyContext& context, const graph::Task& task, WorkerId worker,
+                     const Saturation& why) {
+  if (context.listener() == nullptr || !context.listener()->listens()) return;
+  trace::Decision decision(trace::Reason::memory_saturated, trace::Among::workers, context.now());
+  decision.task = graph::TaskPool::id(task);
+  decision.worker = worker;
+  decision.node = context.machine().workers[worker.value].node;
+  decision.scores = {{Measure::memory_bound, why.tasks},
+                     {Measure::transfers, why.transfers},
+                     {Measure::demanded, why.demanded},
+                     {Measure::saturating, why.saturating}};
+  context.listener()->hear(std::move(decision));
+}
+
 StartDecision::StartDecision(const sched::PolicyContext& context, WorkerId worker)
     : context_(context) {
   if (context.listener() == nullptr || !context.listener()->listens()) return;

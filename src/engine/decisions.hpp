@@ -4,11 +4,16 @@
 #include <cstdint>
 #include <optional>
 
+#include "engine/contention_gate.hpp"
 #include "graph/task.hpp"
 #include "sched/policy.hpp"
 #include "trace/decision.hpp"
 
 namespace vicinal::engine {
+
+// The task waits, as the memory would give it nothing.
+void tell_saturation(const sched::PolicyContext& context, const graph::Task& task, WorkerId worker,
+                     const Saturation& why);
 
 // Which task starts on the worker: the first that can. Collects while the look-ahead is looked through.
 class StartDecision {

@@ -42,6 +42,7 @@ Engine::Engine(EngineConfig config)
       prefetch_requests_(config_.machine.nodes.size(), residency_, config_.rules),
       copies_(config_.machine),
       producers_(config_.machine, residency_, !config_.rules.any()),
+      contention_(config_.machine, config_.heeds_contention, !traits_.chooses_workers),
       view_({config_.machine, config_.now, residency_, eligibility_, costs_, sleepers_,
              prefetch_requests_, gate_, config_.notify_waiters, &recorder_},
             config_.seed) {
@@ -148,7 +149,7 @@ Statistics Engine::statistics() const {
   }
   s.tasks_ready = ready_.count();
   if (!s.tasks_ready) return s;
-  *s.tasks_ready += producers_.throttled();
+  *s.tasks_ready += producers_.throttled() + contention_.waiting();
   for (const auto& ahead : look_aheads_) *s.tasks_ready += ahead->size();
   return s;
 }
@@ -172,6 +173,7 @@ std::string Engine::describe() const {
     text += std::to_string(producers_.throttled()) +
             " tasks that make new data wait until data in memory are used up\n";
   }
+  text += contention_.describe();
   constexpr std::size_t kNamed = 4;
   return text + precedences_.describe(kNamed) + residency_.describe();
 }

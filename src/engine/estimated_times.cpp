@@ -86,6 +86,9 @@ bool is_demand(BytesPerSecond demand) {
          (std::isfinite(demand.value) && demand.value >= 1e3 && demand.value <= 1e15);
 }
 
+// Of what a core draws on memory alone: all kernels on a NUMA node together have more (sim/host_memory.cpp).
+constexpr double kLeastOfCore = 0.01;
+
 double seconds_per_byte(const MachineDescription& machine) {
   double seconds = 0;
   for (std::uint32_t s = 0; s < machine.segments.size(); ++s) {
@@ -96,6 +99,11 @@ double seconds_per_byte(const MachineDescription& machine) {
     BytesPerSecond least = machine.segments[s].bandwidth;
     for (const BytesPerSecond part : machine.segments[s].by_kernels) least = std::min(least, part);
     seconds += 1 / least.value;
+  }
+  if (machine.contention) {
+    const ContentionModel& model = *machine.contention;
+    const double core = std::min(model.local.core.value, model.remote.core.value);
+    seconds += 1 / (kLeastOfCore * core);
   }
   return seconds;
 }

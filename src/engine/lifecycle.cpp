@@ -294,7 +294,9 @@ Task* Engine::pull(WorkerId worker) {
 }
 
 inline Task* Engine::next(WorkerId worker) {
-  return trivial_ ? pull(worker) : next_by_memory(worker);
+  if (contention_.active()) [[unlikely]]
+    return next_by_contention(worker);
+  return next_given(worker);
 }
 
 [[gnu::noinline, gnu::flatten]] Task* Engine::next_by_memory(WorkerId worker) {
@@ -373,6 +375,13 @@ bool Engine::pin_or_keep(Task& task, NodeId node) {
 // the next. Looking ever less often leaves the lines that are looked at to those who write them.
 [[gnu::noinline]] Task* Engine::look_for_a_while(WorkerId worker) {
   if (config_.simulated) return nullptr;
+  if (!contention_.active()) return look_again_and_again(worker);
+  Task* const task = contention_.may_poll() ? look_again_and_again(worker) : nullptr;
+  contention_.has_polled();
+  return task;
+}
+
+Task* Engine::look_again_and_again(WorkerId worker) {
   constexpr int kLooks = 5;
   for (int look = 0; look < kLooks; ++look) {
     for (int pauses = 16 << look; pauses > 0; --pauses) base::pause();
@@ -462,6 +471,8 @@ const InTask* this_threads_task() {
 [[gnu::flatten]] void Engine::task_done(Task& task, WorkerId worker, std::exception_ptr error,
                                         std::optional<Time> run_time) {
   ReadyList ready;
+  if (contention_.active()) [[unlikely]]
+    leave_memory(task, worker);
   if (!error && ends_plainly(task)) [[likely]] {
     counters_.end_run(worker, task);
     end_as<Ends::plainly>(task, worker, Outcome::done, ready);

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "engine/actions_pool.hpp"
+#include "engine/contention_gate.hpp"
 #include "engine/costs.hpp"
 #include "engine/driver.hpp"
 #include "engine/driver_table.hpp"
@@ -63,6 +64,7 @@ struct EngineConfig {
   bool count_bytes = false;      // Engine::ended_bytes is asked for
   bool count_ready = false;      // Statistics::tasks_ready is asked for
   bool time_policy = false;      // Statistics::scheduling is asked for
+  bool heeds_contention = true;  // see ContentionGate
   // Where the times of tasks are kept if the policy asks for them; it outlives the engine. Null: nothing
   // is timed. Not in simulation.
   machine::PerformanceModel* models = nullptr;
@@ -169,6 +171,13 @@ class Engine final : public Completions {
   void await_ends() { counters_.await_ends(); }
   const ThreadCounters& counts() const { return counters_; }  // of tasks submitted and ended
   AwaitedTime& awaited() { return awaited_; }
+  // A message begins to draw on memory, and has drawn on it.
+  void begin_message(Bytes bytes) {
+    if (contention_.active()) contention_.begin_message(bytes);
+  }
+  void end_message(Bytes bytes);
+  // Where a message has most bandwidth beside the tasks that run now.
+  std::uint32_t quietest_numa_node() const { return contention_.quietest_numa_node(); }
   // No worker runs or may find anything to run, no copy is in flight.
   bool stalled() const;
   void worker_leaves(WorkerId worker);  // its thread goes to do something else
@@ -234,6 +243,11 @@ class Engine final : public Completions {
   graph::Task* pull(WorkerId worker);
   graph::Task* next(WorkerId worker);
   graph::Task* next_by_memory(WorkerId worker);
+  graph::Task* next_by_contention(WorkerId worker);
+  graph::Task* next_beside(WorkerId worker);
+  graph::Task* next_given(WorkerId worker) {
+    return trivial_ ? pull(worker) : next_by_memory(worker);
+  }
   graph::Task* look_further(WorkerId worker, std::uint64_t performances_before);
   void look_around(WorkerId worker);
   graph::Task* next_after_slices(WorkerId worker);
@@ -247,6 +261,8 @@ class Engine final : public Completions {
   bool grow_plan();
   void planning_failed(std::exception_ptr error);
   graph::Task* look_for_a_while(WorkerId worker);
+  graph::Task* look_again_and_again(WorkerId worker);
+  void leave_memory(const graph::Task& task, WorkerId worker);
   bool pin_or_keep(graph::Task& task, NodeId node);
   bool keep_or_hold(LookAhead& ahead, graph::Task& task);
   graph::Task* take_from_look_ahead(WorkerId worker);
@@ -371,6 +387,7 @@ class Engine final : public Completions {
   PrefetchRequests prefetch_requests_;
   PrivateCopies copies_;
   Producers producers_;
+  ContentionGate contention_;
   PolicyView view_;
   std::vector<std::unique_ptr<LookAhead>> look_aheads_;  // by node
   std::vector<RunTimer> timers_;                  // by worker; none if times are not asked for

@@ -43,6 +43,7 @@ void Engine::perform_once(const memory::Actions& todo, memory::Actions& actions)
 
 void Engine::start_copy(const memory::Copy& copy, memory::Actions& actions) {
   if (records(trace::Category::transfers)) record_started(copy);
+  if (contention_.active()) contention_.begin(copy);
   try {
     drivers_.of(copy.to.node == kRam ? copy.from.node : copy.to.node).start_copy(copy);
   } catch (const std::exception&) {  // then it has ended
@@ -69,6 +70,7 @@ void Engine::look_again(NodeId node, memory::Actions& actions) {
 }
 
 void Engine::end_copy(memory::CopyId copy, std::exception_ptr error, memory::Actions& actions) {
+  if (contention_.active() && contention_.end(copy)) sleepers_.wake_node(kRam);
   try {
     residency_.copy_done(copy, std::move(error), actions);
   } catch (const DeviceError&) {  // there is no such copy

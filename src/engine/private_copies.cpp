@@ -109,6 +109,7 @@ void PrivateCopies::take_back(graph::Task& task, bool ran) {
   copies_.take_back(task, false);
   move(task, graph::TaskState::running);  // as if its kernel had thrown
   errors_.fail(task, error);
+  if (contention_.active()) leave_memory(task, worker);
   graph::ReadyList ready;
   record_end(task, worker, Outcome::failed);
   end(task, worker, Outcome::failed, ready);

@@ -73,6 +73,11 @@ bool Sleepers::wake_node(NodeId node) {
   return woken;
 }
 
+void Sleepers::wake_one(NodeId node) {
+  base::light_fence();
+  if (anyone_idle()) wake_one_of(nodes_[node.value].ids);
+}
+
 void Sleepers::wake_a_peer_of(NodeId node) {
   const std::vector<NodeId>& peers = nodes_[node.value].peers;
   if (peers.empty()) return;

@@ -64,6 +64,7 @@ class Sleepers {
   // Called by the policy, under its lock: the woken worker finds its task once it has that lock.
   void wake(WorkerId worker);
   bool wake_node(NodeId node);  // true: somebody was asleep
+  void wake_one(NodeId node);   // the first that sleeps there
   // The node has pulled more than its own workers need at once.
   void wake_a_peer_of(NodeId node);
   void wake_all();

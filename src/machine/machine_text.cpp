@@ -21,6 +21,7 @@ constexpr std::uint32_t kMostPipeline = 1024;
 constexpr std::size_t kMostSegments = 64;
 constexpr std::size_t kMostByKernels = 4096;
 constexpr double kMostDemand = 1e15;
+constexpr double kLeastDemand = 1e3;  // of a kernel that draws
 constexpr std::array kDeviceKinds{ProcessorKind::cuda, ProcessorKind::opencl};
 constexpr std::array kKinds{ProcessorKind::cpu, ProcessorKind::gpu, ProcessorKind::cuda,
                             ProcessorKind::opencl};
@@ -276,7 +277,7 @@ LinkText read_link(const TomlTable& table, const MachineText& machine) {
 }
 
 void read_speed(const TomlTable& table, std::vector<KernelSpeed>& speeds) {
-  table.allow({"kernel", "precision", "kind", "rate", "time", "demand"});
+  table.allow({"kernel", "precision", "kind", "rate", "time", "demand", "intensity"});
   KernelSpeed speed;
   speed.kind = kKinds[table.value("kind").word({"cpu", "gpu", "cuda", "opencl"})];
   if (const auto precision = table.find("precision")) {
@@ -288,6 +289,14 @@ void read_speed(const TomlTable& table, std::vector<KernelSpeed>& speeds) {
   if (const auto demand = table.find("demand")) {
     speed.demand = demand->bandwidth();
     if (speed.demand.value > kMostDemand) demand->refuse("it is more than 1000 TB/s");
+  }
+  if (const auto intensity = table.find("intensity")) {
+    if (!table.has("rate")) intensity->refuse("it needs \"rate\"");
+    if (table.has("demand")) intensity->refuse("\"demand\" says it already");
+    constexpr double kMostIntensity = 1e6;
+    speed.demand = {speed.flops_per_second / intensity->number(1e-3, kMostIntensity)};
+    if (speed.demand.value < kLeastDemand) speed.demand = {};
+    if (speed.demand.value > kMostDemand) intensity->refuse("the demand is more than 1000 TB/s");
   }
   const TomlValue kernel = table.value("kernel");
   const auto kernels = kernel.is_list() ? kernel.items() : std::vector{kernel};

@@ -74,6 +74,22 @@ std::string asked_node(const RecordedRun& run, const Decision& decision) {
   return decision.node ? run.name_of_node(decision.node->value) : "a memory node";
 }
 
+std::int64_t asked(const Decision& decision, trace::Measure measure) {
+  const auto score = std::ranges::find(decision.scores, measure, &Score::measure);
+  return score == decision.scores.end() ? 0 : score->value;
+}
+
+// "gemm 12 waited: 8 memory-bound tasks saturated the memory already, beside 2 large transfers".
+std::string saturation(const RecordedRun& run, const Decision& decision) {
+  const auto tasks = static_cast<std::uint64_t>(asked(decision, trace::Measure::memory_bound));
+  const auto beside = static_cast<std::uint64_t>(asked(decision, trace::Measure::transfers));
+  return fmt::format(
+      "{} waited: {} saturated the memory already{}",
+      decision.task ? task_name(run, *decision.task) : "a task",
+      counted(tasks, "memory-bound task", "memory-bound tasks"),
+      beside == 0 ? "" : ", beside " + counted(beside, "large transfer", "large transfers"));
+}
+
 // What was chosen. `winner`: its name, or nothing.
 std::string outcome(const RecordedRun& run, const Decision& decision, const std::string& winner) {
   const bool none = !decision.winner;
@@ -88,6 +104,7 @@ std::string outcome(const RecordedRun& run, const Decision& decision, const std:
     case DecisionKind::order:
       return fmt::format("{} was given {}", worker, winner);
     case DecisionKind::start:
+      if (none) return saturation(run, decision);
       return fmt::format("{} could begin with {}", worker, winner);
     case DecisionKind::theft:
       return fmt::format("{} had nothing and took {} from {}", worker, task, winner);
@@ -160,6 +177,7 @@ std::string decision_text(const Context& context, std::uint32_t index) {
   }
   if (!decision.scores.empty())
     text += fmt::format(" Asked with: {}.", readable_all(decision.scores));
+  if (decision.reason == trace::Reason::memory_saturated) return text + "\n";
   text +=
       fmt::format(" {}:\n", decision.candidates.size() == 1 ? "The one candidate" : "Candidates");
   std::size_t width = 0;

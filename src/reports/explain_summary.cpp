@@ -177,6 +177,31 @@ std::string traffic_text(const Context& context) {
   return text;
 }
 
+// "3 tasks waited as others saturated the memory (option contention), for 2 ms in all; the longest: load 4, 1 ms."
+std::string contention_text(const Context& context) {
+  const RecordedRun& run = context.run;
+  std::uint64_t waits = 0;
+  std::int64_t all = 0;
+  std::int64_t longest = -1;
+  std::uint32_t longest_task = kNobody;
+  for (const auto& [time, decision] : run.decisions) {
+    if (decision.reason != trace::Reason::memory_saturated || !decision.task) continue;
+    const std::uint32_t task = run.task_of(*decision.task);
+    if (task == kNobody || !run.tasks[task].ran()) continue;
+    ++waits;
+    const std::int64_t wait = run.tasks[task].started - time;
+    all += wait;
+    if (wait <= longest) continue;
+    longest = wait;
+    longest_task = task;
+  }
+  if (waits == 0) return "";
+  return fmt::format(
+      "\n{} waited as others saturated the memory (option contention), for {} in all; the longest: "
+      "{}, {}. What computes ran meanwhile.\n",
+      counted(waits, "task", "tasks"), duration(all), run.name_of(longest_task), duration(longest));
+}
+
 std::string advice_text(const Context& context) {
   const std::vector<Advice> all = analysis::advice(context.run, context.of);
   if (all.empty()) return "";
@@ -249,8 +274,8 @@ std::string summary_text(const Context& context) {
   const analysis::CriticalPath& path = context.of.path;
   text += fmt::format("\nThe critical path, of {}:\n", duration(path.length()));
   text += causes_text(analysis::path_causes(), path.by_cause, path.length());
-  return text + idle_text(context) + traffic_text(context) + ranks_text(context.run) +
-         advice_text(context);
+  return text + idle_text(context) + contention_text(context) + traffic_text(context) +
+         ranks_text(context.run) + advice_text(context);
 }
 
 Json summary_json(const Context& context) {

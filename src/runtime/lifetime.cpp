@@ -57,6 +57,19 @@ void RuntimeImpl::require_rules_apply(const engine::EngineConfig& config) const 
   }
 }
 
+void RuntimeImpl::place_on_numa_nodes() {
+  const std::shared_ptr<sim::HostMemory>& memory = setup_.simulated->memory();
+  const sim::NumaRules rules = sim::numa_rules_of(options_.numa_placement, options_.receive_numa,
+                                                  memory ? memory->nodes() : 0);
+  if (memory) {
+    memory->homes().follow(rules);
+    if (options_.contention != "off") {
+      memory->homes().choose_by([this] { return engine_->quietest_numa_node(); });
+    }
+  }
+  if (progress_) progress_->use_memory(memory);
+}
+
 namespace {
 
 // Who did not name a policy in the program looks for the variable.
@@ -86,6 +99,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   config.policy = policy != nullptr ? std::move(policy) : policy_of(options, config.machine);
   config.time_policy = options.measure_scheduling;
   config.look_ahead = options.look_ahead;
+  config.heeds_contention = options.contention != "off";
   config.count_ready = !options.status.empty();
   config.count_bytes = options.window_bytes.value > 0;
   config.seed = options.seed;
@@ -93,8 +107,10 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   config.listener = listener;
   if (config.rules.any()) require_rules_apply(config);
   if (config.rules.unified) setup_.simulated->use_unified_memory();
+  if (setup_.simulated) place_on_numa_nodes();
   config.notify_waiters = [this](WorkerId by) { notify_waiters(by); };
   config.simulated = setup_.simulated != nullptr;
+  if (config.simulated) runtime::require_own_contention(options.contention);
   read_models(config);
   if (setup_.simulated) {
     config.now = [clock = setup_.simulated.get()] { return clock->now(); };

@@ -15,6 +15,7 @@
 #include "drivers/device_kinds.hpp"
 #include "drivers/mapped_memory.hpp"
 #include "drivers/opencl/opencl_device.hpp"
+#include "machine/machine_model.hpp"
 #include "runtime/simulated_machine.hpp"
 #include "vicinal/error.hpp"
 
@@ -72,6 +73,43 @@ MachineSetup::MachineSetup(const Options& options, drivers::FaultInjection* faul
   add_cuda_devices(options);
   add_opencl_devices(options);
   add_registered_devices(options);
+  add_contention(options.contention);
+}
+
+void require_own_contention(const std::string& contention) {
+  if (contention == "auto" || contention == "off") return;
+  throw UsageError("option contention: \"" + contention +
+                   "\": a simulated machine says itself what its memory gives; write auto or off");
+}
+
+// What is there is told by no system.
+void MachineSetup::add_contention(const std::string& contention) {
+  if (contention == "auto" || contention == "off") return;
+  MachineDescription described;
+  try {
+    described = machine::load_machine_of_option(contention).description;
+  } catch (const UsageError& error) {
+    throw UsageError("option contention: it is auto, off, or a machine: " +
+                     std::string(error.what()));
+  }
+  const auto draws = [](const WorkerDescription& worker) {
+    return worker.kind == ProcessorKind::cpu && !worker.draws_on.empty();
+  };
+  const auto core = std::ranges::find_if(described.workers, draws);
+  machine.contention = described.contention;
+  if (machine.contention) return;
+  if (core == described.workers.end()) {
+    throw UsageError("option contention: the machine " + contention +
+                     " does not say on what its cores draw; give its file [contention] or draws_on "
+                     "(docs/machine-file.md), or name another one");
+  }
+  machine.segments = described.segments;
+  for (WorkerDescription& worker : machine.workers) {
+    if (worker.kind == ProcessorKind::cpu) worker.draws_on = core->draws_on;
+  }
+  for (LinkDescription& link : machine.links) {
+    if (link.from == kRam || link.to == kRam) link.segments = core->draws_on;
+  }
 }
 
 void MachineSetup::add_emulated(const Options& options) {

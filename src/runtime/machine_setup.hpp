@@ -61,9 +61,13 @@ struct MachineSetup {
   void add_cuda_devices(const Options& options);
   void add_opencl_devices(const Options& options);
   void add_registered_devices(const Options& options);
+  void add_contention(const std::string& contention);
   std::vector<QueuedAccelerator> opened_;
   std::vector<std::unique_ptr<engine::Driver>> registered_;  // of the application, behind those
   drivers::ProcessorClaims processors_;                      // of the workers on cores
 };
+
+// Of the option contention on a simulated machine. Throws UsageError: it names a machine.
+void require_own_contention(const std::string& contention);
 
 }  // namespace vicinal::runtime

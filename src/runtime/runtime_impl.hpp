@@ -213,6 +213,7 @@ class RuntimeImpl {
   void watch();
   void warn_of_stall() const;
   void require_rules_apply(const engine::EngineConfig& config) const;
+  void place_on_numa_nodes();
   std::string facts_of_run() const;  // JSON
   // Of simulated ranks; null: the runtime has a recording of its own.
   trace::SharedRecording* shared_recording() const {

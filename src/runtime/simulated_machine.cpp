@@ -119,6 +119,23 @@ void require_in_world(const SegmentDescription& segment,
           "its name and bandwidth as they are");
 }
 
+// Tables of it are short; its parameters are refused by the model.
+void require_contention(const ContentionModel& model) {
+  constexpr std::uint32_t kMost = 64;
+  const auto few = [](std::uint32_t number) { return number > 0 && number <= kMost; };
+  require(few(model.sockets) && few(model.numa_nodes_per_socket), "contention",
+          "there must be 1 to 64 sockets, and 1 to 64 NUMA nodes on each");
+  require(model.cores_per_socket >= model.numa_nodes_per_socket, "contention",
+          "each NUMA node needs a core (cores_per_socket)");
+  for (const ContentionParameters& parameters : {model.local, model.remote}) {
+    require(is_rate(parameters.core) && is_rate(parameters.transfer), "contention",
+            "what a core and a transfer have alone must be finite and not below 1000 bytes per "
+            "second");
+  }
+  const std::uint32_t remote = model.sockets > 1 ? model.numa_nodes_per_socket : 0;
+  for (const std::uint32_t node : {0U, remote}) predict_contention(model, 0, node, node);
+}
+
 }  // namespace
 
 void require_sound(const SegmentDescription& segment) {
@@ -144,6 +161,7 @@ const MachineDescription& require_sound(const MachineDescription& machine,
     require_sound(segment);
     require_in_world(segment, shared);
   }
+  if (machine.contention) require_contention(*machine.contention);
   require(is_time(machine.submit_overhead), "submit_overhead",
           "it must not be below 0, nor longer than a day");
   require(is_time(machine.faults.time), "page faults",

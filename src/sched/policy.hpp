@@ -130,6 +130,9 @@ struct PolicyTraits {
   bool concurrent = false;  // push, pop and may_move come from several threads at once
   // may_move is called: a policy that chooses the worker itself wants none of it.
   bool moves_tasks = false;
+  // It has predicted which worker runs a task: the engine leaves a popped task that has to wait to the worker that popped it,
+  // as long as that comes.
+  bool chooses_workers = false;
   bool wants_ends = false;  // task_done is called
   // Tasks are timed: run_time() is known also where the application does not say.
   bool wants_run_times = false;

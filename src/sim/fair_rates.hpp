@@ -66,6 +66,10 @@ class FairRates {
   double capacity(Resource resource) const {
     return resources_[resource].capacity;
   }  // without a rule
+  // Per nanosecond, above 0 and finite; of a resource without a rule. Rates follow at the next share().
+  void set_capacity(Resource resource, double capacity) {
+    resources_[resource].capacity = capacity;
+  }
 
   // Sets the rates of these flows, which share nothing with others. The cost is O(flows x demands of each),
   // plus, for each bottleneck, a pass over the flows and over their resources. A rate may be 0 where a rule keeps

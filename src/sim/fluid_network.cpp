@@ -31,6 +31,7 @@ void require_sound(const Fluid& fluid) {
 Resource FluidNetwork::add_resource(BytesPerSecond bandwidth) {
   const Resource resource = rates_.add_resource(bandwidth);
   uses_.emplace_back();
+  joint_of_.push_back(kNoJoint);
   wide_rates_.add_resource(rates_.capacity(resource));
   return resource;
 }
@@ -38,6 +39,7 @@ Resource FluidNetwork::add_resource(BytesPerSecond bandwidth) {
 Resource FluidNetwork::add_resource(CapacityRule rule) {
   const Resource resource = rates_.add_resource(std::move(rule));
   uses_.emplace_back();
+  joint_of_.push_back(kNoJoint);
   wide_rates_.add_resource(0);  // for its number: no wide flow passes it
   return resource;
 }
@@ -59,6 +61,7 @@ void FluidNetwork::start(std::uint64_t id, const Fluid& fluid, double at) {
     use.group = group;
     ++use.demands;
   }
+  if (!joints_.empty()) note_start(flows_[flow]);
   if (wide) {
     flows_[flow].changed = at;
     wide_rates_.insert(flow, fluid.demands, fluid.most);
@@ -68,6 +71,7 @@ void FluidNetwork::start(std::uint64_t id, const Fluid& fluid, double at) {
     groups_[group].flows.push_back(flow);
     settle(group);
   }
+  if (!joints_.empty()) settle_joints(at);
 }
 
 // The slot of a flow that has ended is used again, for the room of its demands.
@@ -186,9 +190,17 @@ void FluidNetwork::remove(FlowIndex index, double at) {
     --wide_;
     wide_rates_.erase(index);
     wide_ends_.erase(index);
-    settle_wide(at);
-    return;
   }
+  if (!joints_.empty()) note_end(flow);
+  if (group == kWide) {
+    settle_wide(at);
+  } else {
+    leave(group, index, joined, at);
+  }
+  if (!joints_.empty()) settle_joints(at);
+}
+
+void FluidNetwork::leave(GroupIndex group, FlowIndex index, bool joined, double at) {
   advance(group, at);
   auto& flows = groups_[group].flows;
   flows.erase(std::ranges::find(flows, index));
@@ -271,6 +283,10 @@ void FluidNetwork::settle(GroupIndex index, Widen widen) {
     if (f == group.flows.front() || at < next.at) next = {at, flow.number, f};
   }
   ends_.set(index, next);
+  if (!joints_.empty()) {
+    group.settled = round_;
+    for (const FlowIndex f : group.flows) note_rate(flows_[f]);
+  }
   group.only_plain_copies = rates_.only_plain_copies();
   if (widen == Widen::if_it_pays && group.only_plain_copies && group.flows.size() > kFewFlows &&
       rates_.bottlenecks() > kFewBottlenecks) {
@@ -317,11 +333,13 @@ void FluidNetwork::widen(GroupIndex index, double at) {
 
 // New rates, and the ends that follow from them.
 void FluidNetwork::settle_wide(double at) {
+  wide_changed_ = false;
   for (const FlowIndex f : wide_rates_.settle()) {
     Flow& flow = flows_[f];
     flow.left = std::max(0.0, flow.left - flow.rate * (at - flow.changed));
     flow.changed = at;
     flow.rate = wide_rates_.rate(f);
+    if (!joints_.empty()) note_rate(flow);
     wide_ends_.set(f, {flow.left <= 0 ? at : at + flow.left / flow.rate, flow.number, f});
   }
   if (wide_ > 0 && (wide_ < kFewFlows / 2 || is_broad())) narrow(at);
@@ -351,6 +369,115 @@ void FluidNetwork::narrow(double at) {
   broad_ = 0;
   wide_rates_.clear();
   settle(index, Widen::never);
+}
+
+// --- Joint rules ----------------------------------------------------------------------------------
+
+Resource FluidNetwork::add_resources(std::uint32_t count, JointRule rule) {
+  const auto first = static_cast<Resource>(uses_.size());
+  const auto number = static_cast<std::uint32_t>(joints_.size());
+  Joint& joint = joints_.emplace_back();
+  joint.rule = std::move(rule);
+  joint.first = first;
+  joint.drawn.resize(count);
+  joint.capacities.resize(count);
+  joint.rule(joint.drawn, joint.capacities);
+  for (const double capacity : joint.capacities) {
+    const Resource resource = add_resource(BytesPerSecond{capacity * 1e9});
+    rates_.set_capacity(resource, capacity);
+    wide_rates_.set_capacity(resource, capacity);
+    joint_of_[resource] = number;
+  }
+  return first;
+}
+
+template <typename Change>
+void FluidNetwork::change_drawn(const Flow& flow, const Change& change) {
+  for (const Demand& demand : flow.demands) {
+    const std::uint32_t number = joint_of_[demand.resource];
+    if (number == kNoJoint) continue;
+    Joint& joint = joints_[number];
+    change(joint.drawn[demand.resource - joint.first], demand.weight);
+    if (joint.is_stale) continue;
+    joint.is_stale = true;
+    stale_.push_back(number);
+  }
+}
+
+void FluidNetwork::note_start(Flow& flow) {
+  flow.counted = 0;
+  flow.is_joint = std::ranges::any_of(flow.demands, [this](const Demand& demand) {
+    return joint_of_[demand.resource] != kNoJoint;
+  });
+  if (!flow.is_joint) return;
+  const double most = flow.drawer == Drawer::kernel ? flow.most : 0;
+  change_drawn(flow, [most](Drawn& drawn, double weight) {
+    ++drawn.flows;
+    drawn.kernels += weight * most;
+  });
+  ask_rules();
+}
+
+// Sums of nothing are 0: differences of differences would lose digits in the end.
+void FluidNetwork::note_end(Flow& flow) {
+  if (!flow.is_joint) return;
+  const double most = flow.drawer == Drawer::kernel ? flow.most : 0;
+  const double rate = flow.counted;
+  change_drawn(flow, [most, rate](Drawn& drawn, double weight) {
+    if (--drawn.flows == 0) {
+      drawn = {};
+    } else {
+      drawn.kernels = std::max(0.0, drawn.kernels - weight * most);
+      drawn.copies = std::max(0.0, drawn.copies - weight * rate);
+    }
+  });
+  ask_rules();
+}
+
+void FluidNetwork::note_rate(Flow& flow) {
+  if (!flow.is_joint || flow.drawer == Drawer::kernel || flow.rate == flow.counted) return;
+  const double more = flow.rate - flow.counted;
+  flow.counted = flow.rate;
+  change_drawn(flow, [more](Drawn& drawn, double weight) {
+    drawn.copies = std::max(0.0, drawn.copies + weight * more);
+  });
+}
+
+// Sets the capacities that follow from what is drawn now.
+void FluidNetwork::ask_rules() {
+  ++round_;
+  for (const std::uint32_t number : stale_) {
+    Joint& joint = joints_[number];
+    joint.is_stale = false;
+    capacities_.assign(joint.capacities.begin(), joint.capacities.end());
+    joint.rule(joint.drawn, capacities_);
+    for (std::size_t i = 0; i < capacities_.size(); ++i) {
+      if (joint.capacities[i] == capacities_[i]) continue;
+      const auto resource = static_cast<Resource>(joint.first + i);
+      joint.capacities[i] = capacities_[i];
+      rates_.set_capacity(resource, capacities_[i]);
+      wide_rates_.set_capacity(resource, capacities_[i]);
+      if (uses_[resource].demands == 0) continue;
+      changed_.push_back(resource);
+      wide_changed_ |= is_wide(uses_[resource]);
+    }
+  }
+  stale_.clear();
+}
+
+// Copies follow what kernels demand, then kernels what copies take: two rounds.
+void FluidNetwork::settle_joints(double at) {
+  while (!changed_.empty() || !stale_.empty()) {
+    for (std::size_t i = 0; i < changed_.size(); ++i) {
+      const Use& use = uses_[changed_[i]];
+      if (use.demands == 0 || use.group == kWide || groups_[use.group].settled == round_) continue;
+      advance(use.group, at);
+      settle(use.group);
+    }
+    changed_.clear();
+    if (wide_changed_) settle_wide(at);
+    ask_rules();
+  }
 }
 
 }  // namespace vicinal::sim

@@ -13,10 +13,15 @@
 // change changes, for O(log(wide flows)) each. Flows that meet wide ones are wide, too. Wide flows are groups again when they
 // are few, or when changes reach most of them by few bottlenecks; and when a kernel or a resource with
 // a rule would join them, which cannot be wide.
+//
+// Kernels and copies that do not share a resource may still depend on each other: a joint rule sets the capacities of some
+// resources by what is drawn on all of them (the memory of a host, host_memory.hpp). It joins no flows: where a change
+// changes such a capacity, the flows there are settled, too, and no others.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "base/sure_memory.hpp"
@@ -35,11 +40,23 @@ struct Fluid {
   Drawer drawer = Drawer::copy;
 };
 
+// What flows draw on one resource, per nanosecond.
+struct Drawn {
+  double kernels = 0;       // at full speed
+  double copies = 0;        // at their rates now
+  std::uint32_t flows = 0;  // of both; 0: its capacity is of no account
+};
+// Sets the capacities of some resources, per nanosecond, above 0 and finite. Those of resources on which copies draw may
+// depend on `kernels` and `flows` alone. Must say the same whenever it is asked the same.
+using JointRule = std::function<void(std::span<const Drawn>, std::span<double> capacities)>;
+
 class FluidNetwork {
  public:
   // As those of FairRates.
   Resource add_resource(BytesPerSecond bandwidth);
   Resource add_resource(CapacityRule rule);
+  // So many resources, numbered from the one that is returned, whose capacities the rule sets.
+  Resource add_resources(std::uint32_t count, JointRule rule);
   std::size_t resources() const { return rates_.resources(); }
 
   // `id` is given back at the end. A flow without an amount, or with neither demands nor a rate of its own, ends at
@@ -70,6 +87,8 @@ class FluidNetwork {
     double left = 0;           // units, at the last change: of the group, or of a wide flow's rate
     double changed = 0;        // of a wide flow: when that was
     GroupIndex group = kNoGroup;
+    bool is_joint = false;  // it draws on a resource of a joint rule
+    double counted = 0;     // of a copy: its rate in Drawn
   };
   struct NextEnd {
     double at = kNever;
@@ -83,6 +102,15 @@ class FluidNetwork {
     base::SureVector<FlowIndex> flows;  // in the order of their start
     double changed = 0;                 // when its flows last did
     bool only_plain_copies = true;      // no kernel, and no resource with a rule
+    std::uint64_t settled = 0;          // in which round of joint rules
+  };
+  // Resources of a joint rule.
+  struct Joint {
+    JointRule rule;
+    Resource first = 0;
+    base::SureVector<Drawn> drawn;
+    base::SureVector<double> capacities;
+    bool is_stale = false;  // what is drawn has changed
   };
   struct Use {
     std::uint32_t demands = 0;    // of active flows
@@ -91,6 +119,7 @@ class FluidNetwork {
     std::uint64_t pass = 0;       // when `first` was noted
   };
   static constexpr GroupIndex kNoGroup = 0xffffffffU;
+  static constexpr std::uint32_t kNoJoint = 0xffffffffU;
   static constexpr GroupIndex kWide = 0xfffffffeU;  // the group of wide flows
 
   FlowIndex take_flow(std::uint64_t id, const Fluid& fluid);
@@ -100,6 +129,7 @@ class FluidNetwork {
   void merge(GroupIndex into, GroupIndex other);
   void advance(GroupIndex group, double to);
   void remove(FlowIndex flow, double at);
+  void leave(GroupIndex group, FlowIndex flow, bool joined, double at);
   bool release(std::span<const Demand> demands);
   void take_apart(GroupIndex group);
   void label(std::span<const FlowIndex> flows);
@@ -107,6 +137,14 @@ class FluidNetwork {
   enum class Widen : bool { if_it_pays, never };
   void settle(GroupIndex group, Widen widen = Widen::if_it_pays);
   NextEnd first_end() const;
+
+  template <typename Change>
+  void change_drawn(const Flow& flow, const Change& change);
+  void note_start(Flow& flow);
+  void note_end(Flow& flow);
+  void note_rate(Flow& flow);
+  void ask_rules();
+  void settle_joints(double at);
 
   bool is_wide(const Use& use) const { return use.demands > 0 && use.group == kWide; }
   bool will_be_wide(const Fluid& fluid) const;
@@ -124,6 +162,12 @@ class FluidNetwork {
   IndexedHeap<NextEnd> ends_;  // of the groups
   LocalRates wide_rates_;
   IndexedHeap<NextEnd> wide_ends_;  // of wide flows
+  base::SureVector<Joint> joints_;
+  base::SureVector<std::uint32_t> joint_of_;  // by resource
+  base::SureVector<std::uint32_t> stale_;     // joints
+  base::SureVector<Resource> changed_;        // in use, whose capacity a rule has changed
+  bool wide_changed_ = false;                 // wide flows are on some of them
+  std::uint64_t round_ = 1;                   // of questions to joint rules
   std::size_t wide_ = 0;
   std::uint32_t broad_ = 0;  // changes in a row of which each changed most rates
   std::size_t active_ = 0;
@@ -133,6 +177,7 @@ class FluidNetwork {
   base::SureVector<FlowIndex> together_;
   base::SureVector<GroupIndex> apart_;
   base::SureVector<FairRates::Flow*> sharing_;
+  base::SureVector<double> capacities_;
   std::uint64_t pass_ = 0;
 };
 

@@ -1,9 +1,9 @@
 #include "sim/host_network.hpp"
 
 #include <algorithm>
-#include <array>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace vicinal::sim {
 
@@ -14,6 +14,14 @@ HostNetwork::HostNetwork(World& world, const machine::NetworkModel& model, Liste
       place_(world.enter(*this)),
       links_(model.links()),
       busy_until_(model.hosts) {}
+
+void HostNetwork::use_memory(std::uint32_t host, std::shared_ptr<HostMemory> memory) {
+  if (memories_.empty()) {
+    if (!memory) return;
+    memories_.resize(model_.hosts);
+  }
+  memories_.at(host) = std::move(memory);
+}
 
 void HostNetwork::send(const Message& message) {
   if (message.from >= model_.hosts || message.to >= model_.hosts) {
@@ -85,17 +93,25 @@ void HostNetwork::fall_out(std::uint32_t slot) {
 void HostNetwork::flow(std::uint32_t slot) {
   const Message& message = slots_[slot].message;
   const machine::NetworkRoute route = model_.route(message.from, message.to);
-  std::array<Demand, 4> demands;
+  demands_.clear();
   for (std::size_t i = 0; i < route.count; ++i) {
     Link& link = links_[route.passed[i]];
     if (link.resource == kNotYet) {
       link.resource = world_.add_resource(model_.bandwidth(route.passed[i]));
     }
-    demands[i] = {link.resource};
+    demands_.push_back({link.resource});
+  }
+  if (!memories_.empty() && route.count > 0) {
+    add_memory(message.from, HostMemory::kSends, message.from_numa);
+    add_memory(message.to, HostMemory::kReceives, message.to_numa);
   }
   world_.start(place_, slot,
-               {.amount = static_cast<double>(message.bytes.value),
-                .demands = {demands.data(), route.count}});
+               {.amount = static_cast<double>(message.bytes.value), .demands = demands_});
+}
+
+void HostNetwork::add_memory(std::uint32_t host, HostMemory::Lane lane, std::uint32_t numa_node) {
+  if (numa_node == kNoNuma || !memories_[host] || !memories_[host]->is_used()) return;
+  memories_[host]->add_transfer(lane, numa_node, demands_);
 }
 
 void HostNetwork::flow_ended(std::uint64_t slot) {

@@ -6,7 +6,7 @@
 //   }                                     // listener.message_arrived(7) is called in between
 //
 // A message takes the overhead of its sender; the latency of its route; then its bytes flow, and all that flow at once share the
-// links of their routes max-min fairly; at last the overhead of its receiver. Messages between two hosts that are in order, as on
+// links of their routes, and the memory of their hosts where that is known, max-min fairly; at last the overhead of its receiver. Messages between two hosts that are in order, as on
 // one connection, flow in a row; their latencies pass meanwhile. A host spends one overhead
 // at a time, in the order in which they fall due, whether it sends or receives: LogP's processor (Culler et al. 1993), which is
 // the one thread of a rank that communicates. A message from a host to itself takes the overheads alone.
@@ -14,10 +14,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <unordered_map>
+#include <vector>
 
 #include "base/sure_memory.hpp"
 #include "machine/network_model.hpp"
+#include "sim/host_memory.hpp"
 #include "sim/world.hpp"
 #include "vicinal/units.hpp"
 
@@ -32,7 +35,12 @@ class HostNetwork final : private Actor {
     Bytes bytes;
     // Its bytes flow when those of all earlier such messages from this host to that one have left.
     bool in_order = false;
+    // It is read from this NUMA node and written to that one, where the memory of the hosts is known (use_memory); none: from
+    // caches.
+    std::uint32_t from_numa = kNoNuma;
+    std::uint32_t to_numa = kNoNuma;
   };
+  static constexpr std::uint32_t kNoNuma = 0xffffffffU;
   // All calls come from World::step() or pass(), at the simulated time that they are about; they may send.
   class Listener {
    public:
@@ -50,6 +58,8 @@ class HostNetwork final : private Actor {
   HostNetwork& operator=(const HostNetwork&) = delete;
 
   const machine::NetworkModel& model() const { return model_; }
+  // Messages from this host and to it share its memory with what else is done there. Null: they do not, from now on.
+  void use_memory(std::uint32_t host, std::shared_ptr<HostMemory> memory);
   // A message that its sender begins with now. Throws std::invalid_argument for a host that is not there.
   void send(const Message& message);
   std::size_t on_their_way() const { return slots_.size() - free_slots_.size(); }
@@ -89,6 +99,7 @@ class HostNetwork final : private Actor {
   void fall_due(std::uint32_t slot);
   void fall_out(std::uint32_t slot);
   void flow(std::uint32_t slot);
+  void add_memory(std::uint32_t host, HostMemory::Lane lane, std::uint32_t numa_node);
   void arrive(std::uint64_t slot);
 
   World& world_;
@@ -100,6 +111,8 @@ class HostNetwork final : private Actor {
   base::SureVector<Slot> slots_;       // on their way
   base::SureVector<std::uint32_t> free_slots_;
   std::unordered_map<std::uint64_t, Line> lines_;
+  std::vector<std::shared_ptr<HostMemory>> memories_;  // by host, or empty: none has one
+  base::SureVector<Demand> demands_;                   // of a message that flows: to keep the room
 };
 
 }  // namespace vicinal::sim

@@ -17,6 +17,12 @@ void LocalRates::add_resource(double capacity) {
   resources_.back().capacity = capacity;
 }
 
+// All flows there are filled anew, so that it does not matter what they have had.
+void LocalRates::set_capacity(Resource resource, double capacity) {
+  resources_[resource].capacity = capacity;
+  for (const Passing& passing : resources_[resource].flows) put(passing.flow);
+}
+
 void LocalRates::insert(FlowIndex index, std::span<const Demand> demands, double most) {
   if (index >= flows_.size()) flows_.resize(index + std::size_t{1});
   Flow& flow = flows_[index];

@@ -25,6 +25,7 @@ class LocalRates {
 
   // Resources have the numbers 0, 1, ... in the order of these calls. `capacity`: per nanosecond.
   void add_resource(double capacity);
+  void set_capacity(Resource resource, double capacity);
   // Adds a flow of a number that no other has. It has no rate before settle().
   void insert(FlowIndex flow, std::span<const Demand> demands, double most);
   void erase(FlowIndex flow);

@@ -55,6 +55,10 @@ class World {
   Resource add_resource(BytesPerSecond bandwidth) { return network_.add_resource(bandwidth); }
   // Its capacity depends on who draws on it.
   Resource add_resource(CapacityRule rule) { return network_.add_resource(std::move(rule)); }
+  // As FluidNetwork's.
+  Resource add_resources(std::uint32_t count, JointRule rule) {
+    return network_.add_resources(count, std::move(rule));
+  }
 
   using Place = std::uint32_t;
   Place enter(Actor& actor);

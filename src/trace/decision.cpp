@@ -146,6 +146,9 @@ constexpr ReasonEntry kReasons[] = {
     {no_room, prefetch, "no room", "none: there is no room, or nothing may leave for it now"},
     {first_unsaved, write_behind, "first unsaved",
      "of what no submitted task uses and is nowhere else: the least last use"},
+    {memory_saturated, start, "memory saturated",
+     "none: the tasks and transfers that draw on the memory can draw all that it gives to so many, "
+     "so a worker looks for a task that computes"},
 };
 
 constexpr MeasureEntry kMeasures[] = {
@@ -199,6 +202,12 @@ constexpr MeasureEntry kMeasures[] = {
     {weighed_end, Unit::nanoseconds, "weighed end",
      "the end; where an operand was written that the task reads, what the skew leaves of it"},
     {can_run, Unit::number, "can run", "1: the worker can run the task; 0: it cannot"},
+    {memory_bound, Unit::number, "memory-bound tasks", "that run"},
+    {transfers, Unit::number, "transfers", "large copies and messages under way"},
+    {demanded, Unit::bytes, "demanded",
+     "per second, by all tasks that run and these transfers, at full speed"},
+    {saturating, Unit::bytes, "saturating",
+     "per second, of demand, from which the memory gives more tasks nothing"},
 };
 
 // Entries are found by their number.
@@ -210,8 +219,8 @@ constexpr bool in_order_of(const Entry (&table)[n], Key Entry::*key, Key last) {
   return static_cast<std::size_t>(last) + 1 == n;
 }
 static_assert(in_order_of(kKinds, &KindEntry::kind, write_behind));
-static_assert(in_order_of(kReasons, &ReasonEntry::reason, first_unsaved));
-static_assert(in_order_of(kMeasures, &MeasureEntry::measure, can_run));
+static_assert(in_order_of(kReasons, &ReasonEntry::reason, memory_saturated));
+static_assert(in_order_of(kMeasures, &MeasureEntry::measure, saturating));
 
 }  // namespace
 

@@ -111,6 +111,8 @@ enum class Reason : std::uint8_t {
   no_room,
   // write-behind
   first_unsaved,
+  // start
+  memory_saturated,
 };
 
 enum class Unit : std::uint8_t { number, nanoseconds, bytes };
@@ -151,6 +153,10 @@ enum class Measure : std::uint8_t {
   operand,
   weighed_end,
   can_run,
+  memory_bound,
+  transfers,
+  demanded,
+  saturating,
 };
 
 struct Score {

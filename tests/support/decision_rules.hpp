@@ -281,6 +281,9 @@ inline Winner theft_by_rule(const Decision& decision) {
           });
     case policy_keeps:
       return none_as(!all.empty());
+    case memory_saturated:
+      return none_as(asked(decision, Measure::memory_bound) > 0 &&
+                     asked(decision, Measure::demanded) >= asked(decision, Measure::saturating));
     case drawn_victim:
       return static_cast<std::size_t>(
           std::ldexp(static_cast<double>(asked(decision, Measure::draw)), -53) *

@@ -247,6 +247,18 @@ TEST(MachineText, RefusesWhatKernelsCannotDrawOn) {
   EXPECT_THAT(refused("\"5 GB/s\"", "\"81 GB/s\""), HasSubstr("more than \"bandwidth\""));
   EXPECT_THAT(refused("\"12 GB/s\"", "\"1001 TB/s\""), HasSubstr("1000 TB/s"));
   EXPECT_THAT(refused("\"12 GB/s\"", "0"), HasSubstr("demand"));
+  EXPECT_THAT(refused("\"12 GB/s\"", "\"12 GB/s\"\nintensity = 2"), HasSubstr("intensity"));
+}
+
+TEST(MachineText, AnIntensityStandsForADemandByTheRate) {
+  std::string text = drawing_text();
+  const std::string demand = "demand = \"12 GB/s\"";
+  text.replace(text.find(demand), demand.size(), "intensity = 0.5");
+  const MachineDescription machine = parse_machine(text, "m.toml", {}).description;
+  const auto draws = [](const KernelSpeed& speed) { return speed.demand.value > 0; };
+  const auto speed = std::ranges::find_if(machine.speeds, draws);
+  ASSERT_NE(speed, machine.speeds.end());
+  EXPECT_EQ(speed->demand.value, 2 * speed->flops_per_second);
 }
 
 TEST(MachineText, RefusesAMachineThatDoesNotHoldTogether) {

@@ -143,7 +143,9 @@ void RunBuilder::take_rank(const RecordedEvent& event) {
 }
 
 void RunBuilder::take_decision(const RecordedEvent& event) {
-  if (!with_decisions_) return;
+  // Who waited for memory is told in the summary, too.
+  constexpr auto kOfSummary = static_cast<std::uint64_t>(trace::Reason::memory_saturated);
+  if (!with_decisions_ && event.first != kOfSummary) return;
   auto decision = trace::read_decision(event.first, event.time, event.rest);
   if (!decision) {
     refuse_events(source_.path(),

@@ -24,11 +24,15 @@ class SimulatedRanks::RankTransport final : public Transport {
   }
   void post_send(RankId to, Channel channel, const std::byte* /*from*/, const Layout& layout,
                  PayloadId payload) override {
-    all_.post_send(rank_, to, channel, layout.bytes(), payload);
+    const std::uint32_t numa_node =
+        memory_ ? memory_->homes().home_of(content_, 0) : sim::HostNetwork::kNoNuma;
+    all_.post_send(rank_, to, channel, layout.bytes(), payload, numa_node);
   }
   void post_receive(RankId from, Channel channel, std::byte* /*to*/, const Layout& /*layout*/,
                     PayloadId payload) override {
-    all_.posted_[{from.value, rank_.value, channel.value}] = payload;
+    const std::uint32_t numa_node =
+        memory_ ? memory_->homes().receive(content_) : sim::HostNetwork::kNoNuma;
+    all_.posted_[{from.value, rank_.value, channel.value}] = {payload, numa_node};
   }
   bool poll(TransportEvents& events) override {
     if (told_.empty()) return false;
@@ -43,24 +47,39 @@ class SimulatedRanks::RankTransport final : public Transport {
   }
   void cancel() override { is_closed_ = true; }
   void tell(Event event) { told_.push_back(std::move(event)); }
+  void use_memory(std::shared_ptr<sim::HostMemory> memory) {
+    memory_ = memory;
+    all_.network_.use_memory(rank_.value, std::move(memory));
+  }
+  // Of the payload that is posted next.
+  void name_content(HandleId content) { content_ = content.value; }
 
  private:
   SimulatedRanks& all_;
   const RankId rank_;
   std::deque<Event> told_;
   bool is_closed_ = false;
+  std::shared_ptr<sim::HostMemory> memory_;
+  std::uint64_t content_ = 0;
 };
 
 class SimulatedRanks::RankProgress final : public Progress, private sim::Actor {
  public:
   RankProgress(SimulatedRanks& all, const ExchangeRules& rules,
-               std::unique_ptr<Transport> transport)
-      : Progress(rules), all_(all), world_(all.world_), place_(world_.enter(*this)) {
+               std::unique_ptr<RankTransport> transport)
+      : Progress(rules),
+        all_(all),
+        world_(all.world_),
+        place_(world_.enter(*this)),
+        its_transport_(*transport) {
     use(std::move(transport));
   }
   ~RankProgress() override { world_.leave(place_); }
   void wake() override { world_.rouse(place_); }
   trace::SharedRecording* shared_recording() override { return &all_.recording_; }
+  void use_memory(std::shared_ptr<sim::HostMemory> memory) override {
+    its_transport_.use_memory(std::move(memory));
+  }
 
  private:
   void await(std::unique_lock<std::mutex>& lock, const std::function<bool()>& is_so) override {
@@ -73,6 +92,7 @@ class SimulatedRanks::RankProgress final : public Progress, private sim::Actor {
     }
   }
   Time now() const override { return world_.now(); }
+  void posts(const graph::Handle& content) override { its_transport_.name_content(content.id); }
   bool act() override {
     const bool any = turn();
     if (!any) look_ahead();
@@ -94,6 +114,7 @@ class SimulatedRanks::RankProgress final : public Progress, private sim::Actor {
   SimulatedRanks& all_;
   sim::World& world_;
   const sim::World::Place place_;
+  RankTransport& its_transport_;
   std::optional<Time> wakes_at_;
 };
 
@@ -139,17 +160,23 @@ void SimulatedRanks::post_message(RankId from, RankId to, std::span<const std::b
 }
 
 void SimulatedRanks::post_send(RankId from, RankId to, Channel channel, Bytes bytes,
-                               PayloadId payload) {
+                               PayloadId payload, std::uint32_t numa_node) {
   const auto receive = posted_.find({from.value, to.value, channel.value});
   if (receive == posted_.end()) throw std::logic_error("a payload finds no receive");
   const std::uint64_t id = next_++;
   messages_.try_emplace(id, Message{.from = from,
                                     .to = to,
                                     .sent = payload,
-                                    .received = receive->second,
+                                    .received = receive->second.payload,
                                     .is_payload = true});
+  network_.send({.id = id,
+                 .from = from.value,
+                 .to = to.value,
+                 .bytes = bytes,
+                 .in_order = true,
+                 .from_numa = numa_node,
+                 .to_numa = receive->second.numa_node});
   posted_.erase(receive);
-  network_.send({.id = id, .from = from.value, .to = to.value, .bytes = bytes, .in_order = true});
 }
 
 void SimulatedRanks::message_left(std::uint64_t id) {

@@ -58,7 +58,8 @@ class SimulatedRanks final : private sim::HostNetwork::Listener {
   using Place = std::tuple<std::uint32_t, std::uint32_t, std::uint16_t>;  // from, to, channel
 
   void post_message(RankId from, RankId to, std::span<const std::byte> bytes);
-  void post_send(RankId from, RankId to, Channel channel, Bytes bytes, PayloadId payload);
+  void post_send(RankId from, RankId to, Channel channel, Bytes bytes, PayloadId payload,
+                 std::uint32_t numa_node);
   void message_left(std::uint64_t id) override;
   void message_arrived(std::uint64_t id) override;
   std::uint64_t pair(RankId from, RankId to) const {
@@ -72,7 +73,11 @@ class SimulatedRanks final : private sim::HostNetwork::Listener {
   std::unordered_map<std::uint64_t, Message> messages_;
   // Between two ranks: messages come in the order in which they were posted.
   std::unordered_map<std::uint64_t, std::deque<std::uint64_t>> in_order_;
-  std::map<Place, PayloadId> posted_;  // receives
+  struct Receive {
+    PayloadId payload;
+    std::uint32_t numa_node = 0;  // to which content comes
+  };
+  std::map<Place, Receive> posted_;
   sim::HostNetwork network_;
 };
 

@@ -158,7 +158,10 @@ void SimulatedDriver::start_task(graph::Task& task, WorkerId id) {
   const WorkerDescription& description = machine_.workers[id.value];
   const Time time = task_time(task, id);
   const Time launched = std::max(now(), worker.thread_free) + description.task_overhead;
-  const bool draws = resources_.any_for_kernel(id, graph::demand_of(task, description.kind));
+  const BytesPerSecond demand = graph::demand_of(task, description.kind);
+  if (memory()) [[unlikely]]
+    resources_.touch(task, id, demand);
+  const bool draws = resources_.any_for_kernel(id, demand);
   const bool is_known = !draws && worker.processor_free != kNotKnown;
   const Time start = is_known ? std::max(launched, worker.processor_free) : kNotKnown;
   const Time end = is_known ? start + time : kNotKnown;
@@ -190,11 +193,12 @@ void SimulatedDriver::start_kernel(WorkerId id) {
   }
   demands_.clear();
   const ProcessorKind kind = machine_.workers[id.value].kind;
-  resources_.add_for_kernel(id, graph::demand_of(*kernel.task, kind), demands_);
+  const double most =
+      resources_.add_for_kernel(*kernel.task, id, graph::demand_of(*kernel.task, kind), demands_);
   world_.start(place_, id.value,
                {.amount = static_cast<double>(kernel.time.ns),
                 .demands = demands_,
-                .most = 1,
+                .most = most,
                 .drawer = sim::Drawer::kernel});
 }
 

@@ -37,6 +37,9 @@ class SimulatedDriver final : public engine::Driver, private sim::Actor {
   // Throws UsageError if the machine does not say what a fault costs.
   void use_unified_memory();
 
+  // How cores and transfers share RAM; null: the machine does not say it. Of messages, too.
+  const std::shared_ptr<sim::HostMemory>& memory() const { return resources_.memory(); }
+
   Time now() const { return world_.now(); }  // any thread
   // A task has been started that has not ended.
   bool any_running() const { return running_ > 0; }

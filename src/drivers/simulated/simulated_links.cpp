@@ -48,7 +48,11 @@ SimulatedLinks::Copy SimulatedLinks::describe(const memory::Copy& copy) const {
     throw std::logic_error("simulated copy from " + machine_.nodes[copy.from.node.value].name +
                            " to " + machine_.nodes[copy.to.node.value].name + ": no such link");
   }
-  return {copy.id, std::prev(behind)->link, copy.bytes()};
+  Copy made{copy.id, std::prev(behind)->link, copy.bytes()};
+  if (resources_.memory() && copy.handle != nullptr) {
+    made.numa_node = resources_.memory()->homes().home_of(copy.handle->id.value, 0);
+  }
+  return made;
 }
 
 void SimulatedLinks::start(const Copy& copy) {
@@ -89,6 +93,7 @@ void SimulatedLinks::happened(std::uint64_t token) {
   const base::SureVector<sim::Demand>& path = links_[copy.link].path;
   demands_.assign(path.begin(), path.end());
   resources_.add_processors(machine_.links[copy.link], copy.bytes, demands_);
+  resources_.add_memory(copy.link, copy.numa_node, demands_);
   world_.start(place_, token, {static_cast<double>(copy.bytes.value), demands_});
 }
 

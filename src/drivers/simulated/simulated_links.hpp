@@ -24,7 +24,8 @@ class SimulatedLinks final : public sim::Actor {
     memory::CopyId id;
     std::uint32_t link = 0;
     Bytes bytes;
-    Time faults = {};  // before it flows, beside the link's latency
+    Time faults = {};             // before it flows, beside the link's latency
+    std::uint32_t numa_node = 0;  // where it reads or writes RAM
   };
   // `ended` is called at the end of each copy, from the world. The machine, the world and the resources outlive this.
   using Ended = std::function<void(const Copy&)>;

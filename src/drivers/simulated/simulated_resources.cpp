@@ -47,6 +47,7 @@ bool joins_disk(const MachineDescription& machine, const LinkDescription& link) 
 
 SimulatedResources::SimulatedResources(const MachineDescription& machine, sim::World& world)
     : machine_(machine) {
+  if (machine.contention) add_lanes(world);
   for (const SegmentDescription& segment : machine.segments) {
     segments_.push_back(resource_of(segment, world));
   }
@@ -67,6 +68,28 @@ SimulatedResources::SimulatedResources(const MachineDescription& machine, sim::W
   });
 }
 
+void SimulatedResources::add_lanes(sim::World& world) {
+  std::vector<BytesPerSecond> bandwidths;
+  for (const LinkDescription& link : machine_.links) {
+    lanes_.emplace_back();
+    if (link.bandwidth.value == 0 || (link.from != kRam && link.to != kRam)) continue;
+    lanes_.back() =
+        sim::HostMemory::kFirstLink + static_cast<sim::HostMemory::Lane>(bandwidths.size());
+    bandwidths.push_back(link.bandwidth);
+  }
+  memory_ = std::make_shared<sim::HostMemory>(world, *machine_.contention, bandwidths);
+  const auto demands = [](const KernelSpeed& speed) {
+    return speed.kind == ProcessorKind::cpu && speed.demand.value > 0;
+  };
+  if (std::ranges::any_of(machine_.speeds, demands)) memory_->use();
+}
+
+void SimulatedResources::add_memory(std::uint32_t link, std::uint32_t numa_node,
+                                    base::SureVector<sim::Demand>& demands) const {
+  if (!memory_ || !memory_->is_used() || !lanes_[link]) return;
+  memory_->add_transfer(*lanes_[link], numa_node, demands);
+}
+
 void SimulatedResources::add_processors(const LinkDescription& link, Bytes bytes,
                                         base::SureVector<sim::Demand>& demands) const {
   if (!processors_) return;
@@ -82,19 +105,44 @@ bool SimulatedResources::draws_on_processors(WorkerId worker) const {
   return processors_ && machine_.workers[worker.value].kind == ProcessorKind::cpu;
 }
 
-bool SimulatedResources::any_for_kernel(WorkerId worker, BytesPerSecond demand) const {
-  if (draws_on_processors(worker)) return true;
-  return demand.value > 0 && !machine_.workers[worker.value].draws_on.empty();
+bool SimulatedResources::draws_on_memory(WorkerId worker) const {
+  return memory_ && machine_.workers[worker.value].kind == ProcessorKind::cpu;
 }
 
-void SimulatedResources::add_for_kernel(WorkerId worker, BytesPerSecond demand,
-                                        base::SureVector<sim::Demand>& demands) const {
+void SimulatedResources::touch(const graph::Task& task, WorkerId worker,
+                               BytesPerSecond demand) const {
+  if (!draws_on_memory(worker)) return;
+  if (demand.value > 0) memory_->use();
+  const std::uint32_t own = memory_->node_of_core(worker.value);
+  for (const graph::Access& access : task.accesses()) {
+    memory_->homes().home_of(access.handle->id.value, own);
+  }
+}
+
+bool SimulatedResources::any_for_kernel(WorkerId worker, BytesPerSecond demand) const {
+  if (draws_on_processors(worker)) return true;
+  return demand.value > 0 &&
+         (draws_on_memory(worker) || !machine_.workers[worker.value].draws_on.empty());
+}
+
+double SimulatedResources::add_for_kernel(const graph::Task& task, WorkerId worker,
+                                          BytesPerSecond demand,
+                                          base::SureVector<sim::Demand>& demands) const {
   if (draws_on_processors(worker)) demands.push_back({*processors_});
-  if (!(demand.value > 0)) return;
+  if (!(demand.value > 0)) return 1;
   const double weight = std::clamp(per_ns(demand), kLeastWeight, kMostWeight);
   for (const std::uint32_t segment : machine_.workers[worker.value].draws_on) {
     demands.push_back({segments_.at(segment), weight});
   }
+  if (!draws_on_memory(worker)) return 1;
+  base::SureVector<double> bytes(memory_->nodes());
+  const std::uint32_t own = memory_->node_of_core(worker.value);
+  for (const graph::Access& access : task.accesses()) {
+    const graph::Handle& handle = *access.handle;
+    bytes[memory_->homes().home_of(handle.id.value, own)] +=
+        static_cast<double>(handle.bytes().value);
+  }
+  return memory_->add_kernel(worker.value, demand, bytes, demands);
 }
 
 }  // namespace vicinal::drivers

@@ -94,8 +94,10 @@ class DequeModel final : public Policy {
   explicit DequeModel(const DequeStrategy& strategy) : strategy_(strategy) {}
   std::string_view name() const override { return strategy_.name; }
   PolicyTraits traits() const override {
-    return {
-        .wants_ends = true, .wants_run_times = true, .keeps_order = !strategy_.order.ready_first};
+    return {.chooses_workers = true,
+            .wants_ends = true,
+            .wants_run_times = true,
+            .keeps_order = !strategy_.order.ready_first};
   }
 
   void start(PolicyContext& context) override {
