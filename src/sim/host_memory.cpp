@@ -191,8 +191,8 @@ class Sharing {
       capacities[at_.lane(HostMemory::kFirstLink + link, node)] = links_[link] * part;
     }
   }
-  // Of what a lane to the node gives alone: the less of what those leave it that draw there, and socket 0 if it draws
-  // elsewhere.
+  // The part of a lane's own bandwidth that cores leave: the cores that draw on the node, and those of socket 0 that draw on
+  // others; the lesser part counts.
   double part_of_lanes(std::uint32_t node, const Cores& cores, std::span<const Drawn> drawn) const {
     const auto part = [this](Case which, double number, const ContentionParameters& alone) {
       const double left = predictions_->of(which, number).transfer.value / alone.transfer.value;
