@@ -62,8 +62,7 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   void begin_recording();
   // Of ranks that record into one file; null: each has its own.
   virtual trace::SharedRecording* shared_recording() { return nullptr; }
-  // Of simulated ranks: the memory of this one's host, from which content is sent and to which it comes; null: it costs
-  // nothing.
+  // Of simulated ranks: the memory of the rank's host, which payloads are read from and written to; null: that costs nothing.
   virtual void use_memory(std::shared_ptr<sim::HostMemory> /*memory*/) {}
   // A rank has a limit of memory.
   bool any_is_limited() const;

@@ -11,6 +11,8 @@ namespace {
 // that is larger.
 constexpr std::size_t kFewFlows = 64;
 constexpr std::size_t kFewBottlenecks = 8;
+// Relative: of what copies that are not bound by a resource leave of it.
+constexpr double kSlack = 1e-6;
 // Changes that reach most flows, in a row, after which wide flows are groups again.
 constexpr std::uint32_t kBroadChanges = 16;
 
@@ -385,7 +387,7 @@ Resource FluidNetwork::add_resources(std::uint32_t count, JointRule rule) {
   for (const double capacity : joint.capacities) {
     const Resource resource = add_resource(BytesPerSecond{capacity * 1e9});
     rates_.set_capacity(resource, capacity);
-    wide_rates_.set_capacity(resource, capacity);
+    wide_rates_.set_capacity(resource, capacity, false);
     joint_of_[resource] = number;
   }
   return first;
@@ -454,10 +456,13 @@ void FluidNetwork::ask_rules() {
     for (std::size_t i = 0; i < capacities_.size(); ++i) {
       if (joint.capacities[i] == capacities_[i]) continue;
       const auto resource = static_cast<Resource>(joint.first + i);
+      // Copies that leave some of it are not bound by it.
+      const double less = std::min(joint.capacities[i], capacities_[i]);
+      const bool binds = joint.drawn[i].kernels > 0 || joint.drawn[i].copies > less * (1 - kSlack);
       joint.capacities[i] = capacities_[i];
       rates_.set_capacity(resource, capacities_[i]);
-      wide_rates_.set_capacity(resource, capacities_[i]);
-      if (uses_[resource].demands == 0) continue;
+      wide_rates_.set_capacity(resource, capacities_[i], binds);
+      if (uses_[resource].demands == 0 || !binds) continue;
       changed_.push_back(resource);
       wide_changed_ |= is_wide(uses_[resource]);
     }

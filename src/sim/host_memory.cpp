@@ -14,8 +14,8 @@ namespace {
 // A flow takes no less of a resource, nor more, per unit.
 constexpr double kLeastWeight = 1e-6;
 constexpr double kMostWeight = 1e6;
-// Relative: what lacks less lacks nothing.
-constexpr double kNearlyAll = 1e-9;
+// Of full speed: what lacks less lacks nothing.
+constexpr double kAlmostFull = 1e-9;
 // Of what one core draws alone: all that draw on a node together have more (engine::seconds_per_byte).
 constexpr double kLeastOfCore = 0.01;
 // Of a transfer alone, likewise.
@@ -162,7 +162,7 @@ class Sharing {
       const double demanded = drawn[at_.cores(socket, node)].kernels;
       const double of_full = is_local(socket, node) ? local : remote;
       // Twice what is demanded stands for no bound: the sum of weights would round.
-      const double part = of_full > 1 - kNearlyAll ? 2 : of_full;
+      const double part = of_full > 1 - kAlmostFull ? 2 : of_full;
       capacities[at_.cores(socket, node)] = demanded > 0 ? demanded * part : 1;
     }
   }
@@ -191,8 +191,8 @@ class Sharing {
       capacities[at_.lane(HostMemory::kFirstLink + link, node)] = links_[link] * part;
     }
   }
-  // Of what a lane to the node gives alone: the less of what those leave it that draw there, and socket 0 if it draws
-  // elsewhere.
+  // The part of a lane's own bandwidth that cores leave: the cores that draw on the node, and those of socket 0 that draw on
+  // others; the lesser part counts.
   double part_of_lanes(std::uint32_t node, const Cores& cores, std::span<const Drawn> drawn) const {
     const auto part = [this](Case which, double number, const ContentionParameters& alone) {
       const double left = predictions_->of(which, number).transfer.value / alone.transfer.value;

@@ -17,9 +17,10 @@ void LocalRates::add_resource(double capacity) {
   resources_.back().capacity = capacity;
 }
 
-// All flows there are filled anew, so that it does not matter what they have had.
-void LocalRates::set_capacity(Resource resource, double capacity) {
+// All flows on the resource are filled anew: their rates before may add up to more than the new capacity.
+void LocalRates::set_capacity(Resource resource, double capacity, bool any_follows) {
   resources_[resource].capacity = capacity;
+  if (!any_follows) return;
   for (const Passing& passing : resources_[resource].flows) put(passing.flow);
 }
 

@@ -25,7 +25,8 @@ class LocalRates {
 
   // Resources have the numbers 0, 1, ... in the order of these calls. `capacity`: per nanosecond.
   void add_resource(double capacity);
-  void set_capacity(Resource resource, double capacity);
+  // `any_follows`: the rates of flows there change, perhaps; else they leave some of it, before and after.
+  void set_capacity(Resource resource, double capacity, bool any_follows);
   // Adds a flow of a number that no other has. It has no rate before settle().
   void insert(FlowIndex flow, std::span<const Demand> demands, double most);
   void erase(FlowIndex flow);
