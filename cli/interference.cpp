@@ -1,0 +1,275 @@
+// vicinal interference: computation and transfers, alone and side by side, on this machine.
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "calibration/interference/measure.hpp"
+#include "calibration/interference/sentences.hpp"
+#include "calibration/interference/session.hpp"
+#include "command_files.hpp"
+#include "help_format.hpp"
+#include "job_progress.hpp"
+#include "output_file.hpp"
+#include "reports/aligned.hpp"
+#include "reports/draw_picture.hpp"
+#include "reports/row_file.hpp"
+#include "reports/terminal.hpp"
+#include "reports/wrapped.hpp"
+#include "session.hpp"
+#include "vicinal/error.hpp"
+#include "vicinal/options.hpp"
+#include "vicinal/version.hpp"
+
+#if VICINAL_HAVE_BLAS
+#include "linalg/kernel_probes.hpp"
+#endif
+
+namespace vicinal::cli {
+
+namespace {
+
+using interference::Effort;
+using interference::Experiment;
+using interference::Point;
+using interference::Row;
+
+struct InterferenceArguments {
+  std::string experiment = "all";
+  bool list = false;
+  bool quick = false;
+  std::string output = "interference";
+  std::string disk;
+};
+
+// Those of the applications that one would run beside messages.
+std::map<std::string, interference::PreparedKernel> kernels_of_applications() {
+  std::map<std::string, interference::PreparedKernel> kernels;
+#if VICINAL_HAVE_BLAS
+  constexpr std::uint64_t kTile = 256;
+  for (calibration::KernelSet& set : linalg::kernel_sets(kTile)) {
+    if (set.precision != "double") continue;
+    for (std::size_t k = 0; k < set.kernels.size(); ++k) {
+      if (set.kernels[k].names.front() != "gemm") continue;
+      interference::PreparedKernel gemm;
+      gemm.set = set;
+      gemm.set.kernels = {set.kernels[k]};
+      gemm.set.prepare = [prepare = set.prepare, k] {
+        return [run = prepare(), k](std::size_t) { return run(k); };
+      };
+      kernels.emplace("gemm", std::move(gemm));
+      break;
+    }
+  }
+#endif
+  return kernels;
+}
+
+void list_experiments() {
+  for (const Experiment& experiment : interference::experiments()) {
+    fmt::print("{:<18}{:<7}{}\n", experiment.name, experiment.section, experiment.question);
+  }
+}
+
+std::vector<const Experiment*> chosen(const InterferenceArguments& arguments) {
+  std::vector<const Experiment*> experiments;
+  if (arguments.experiment == "all") {
+    for (const Experiment& experiment : interference::experiments()) experiments.push_back(&experiment);
+  } else {
+    experiments.push_back(&interference::experiment_named(arguments.experiment));
+  }
+  return experiments;
+}
+
+std::string time_text(double seconds) {
+  return seconds <= 0 ? "-" : fmt::format("{:.4g} us", 1e6 * seconds);
+}
+
+std::string change_text(const interference::Difference& difference) {
+  if (!difference.is_measured()) return "-";
+  return fmt::format("{:+.1f} %{}", 100 * difference.change, difference.is_seen() ? "" : " (noise)");
+}
+
+std::string table_of(const std::vector<Row>& rows) {
+  std::vector<reports::Cells> cells{{"kernel", "beside", "cores", "bytes", "repeats", "kernel alone", "beside", "change",
+                                     "transfer alone", "beside", "change"}};
+  for (const Row& row : rows) {
+    const Point& point = row.point;
+    cells.push_back({point.kernel, point.transfer, fmt::format("{}{}", point.cores, row.shares ? "*" : ""),
+                     fmt::format("{}", point.bytes), fmt::format("{}", point.repeats),
+                     time_text(row.computation.alone), time_text(row.computation.beside), change_text(row.computation),
+                     time_text(row.transfer.alone), time_text(row.transfer.beside), change_text(row.transfer)});
+  }
+  return reports::aligned(cells, 2);
+}
+
+class Run {
+ public:
+  Run(const InterferenceArguments& arguments, interference::ThisMachine& machine, Session& session)
+      : arguments_(arguments),
+        machine_(machine),
+        session_(session),
+        effort_(arguments.quick ? Effort::quick : Effort::usual),
+        experiments_(chosen(arguments)) {}
+
+  int all() {
+    auto kernels = kernels_of_applications();
+    for (const auto& [name, kernel] : kernels) machine_.facts.kernels.push_back(name);
+    std::vector<Point> points;
+    for (const Experiment* experiment : experiments_) {
+      for (Point& point : interference::points_of(*experiment, machine_.facts, effort_)) {
+        points.push_back(std::move(point));
+      }
+    }
+    reports::RowFile file(path("rows.csv"), format_of(points));
+    if (file.found() == reports::RowFile::Found::rows) fmt::print(stderr, "vicinal: going on with {}\n", path("rows.csv"));
+    if (file.found() == reports::RowFile::Found::other) {
+      fmt::print(stderr, "vicinal: {} is not gone on with: {}; all is measured anew\n", path("rows.csv"), file.difference());
+    }
+    file.write();
+    measure(points, file, std::move(kernels));
+    tell(points, file);
+    return failures_ == 0 ? kSuccess : kFailure;
+  }
+
+ private:
+  std::string path(const std::string& file) const {
+    return (std::filesystem::path(arguments_.output) / file).string();
+  }
+
+  reports::RowFile::Format format_of(const std::vector<Point>& points) const {
+    reports::RowFile::Format format;
+    const interference::MachineFacts& facts = machine_.facts;
+    format.head = fmt::format("# vicinal {}, interference, {}, {} cores, {} ranks\n{}\n", version(),
+                              arguments_.quick ? "quick" : "usual", facts.cores.size(), facts.ranks,
+                              interference::csv_header());
+    for (const Point& point : points) format.keys.push_back(interference::key_of(point));
+    format.is_whole = [](std::string_view rest) { return interference::row_of({}, rest).has_value(); };
+    return format;
+  }
+
+  void measure(const std::vector<Point>& points, reports::RowFile& file,
+               std::map<std::string, interference::PreparedKernel> kernels) {
+    const interference::MeasureSettings settings{.slot_seconds = arguments_.quick ? 0.01 : 0.03,
+                                                 .rounds = arguments_.quick ? 11U : 15U,
+                                                 .memory = arguments_.quick ? 32_MiB : 128_MiB,
+                                                 .disk = arguments_.disk,
+                                                 .kernels = std::move(kernels)};
+    interference::Bench bench(machine_.facts, settings, machine_.transport.get());
+    const auto done = static_cast<std::size_t>(std::count_if(points.begin(), points.end(), [&](const Point& point) {
+      return file.has(interference::key_of(point));
+    }));
+    JobProgress progress("interference", "points", done, points.size());
+    const Signals::AtInterrupt at_interrupt(session_.signals, [&] {
+      reports::clear_line();
+      fmt::print(stderr, "vicinal: interrupted; the same command goes on with {}\n", path("rows.csv"));
+    });
+    for (const Point& point : points) {
+      const std::string key = interference::key_of(point);
+      if (file.has(key)) continue;
+      try {
+        file.append(key, interference::rest_of(bench.measure(point)));
+      } catch (const Error& error) {
+        fmt::print(stderr, "vicinal: {}: {}\n", key, error.what());
+        ++failures_;
+      }
+      progress.ended(fmt::format("{}, {}", point.experiment, point.kernel));
+    }
+  }
+
+  void tell(const std::vector<Point>& points, reports::RowFile& file) {
+    std::vector<Row> rows;
+    for (const Point& point : points) {
+      const auto rest = file.rest(interference::key_of(point));
+      if (!rest) continue;
+      if (const auto row = interference::row_of(point, *rest)) rows.push_back(*row);
+    }
+    std::string text;
+    for (const Experiment* experiment : experiments_) {
+      std::vector<Row> own;
+      for (const Row& row : rows) {
+        if (row.point.experiment == experiment->name) own.push_back(row);
+      }
+      const std::string section = experiment->section.empty() ? "" : fmt::format(" ({})", experiment->section);
+      text += fmt::format("{}{}: {}\n  {}\n", experiment->name, section, experiment->question,
+                          reports::wrapped(interference::sentence_of(*experiment, own, machine_.facts), 98, 2));
+      if (!own.empty()) text += "\n" + table_of(own);
+      text += "\n";
+      draw(*experiment, own);
+    }
+    text += notes();
+    write_text(path("report.txt"), text);
+    if (const std::string sweeps = interference::model_csv(rows); !sweeps.empty()) write_text(path("contention.csv"), sweeps);
+    fmt::print("{}", text);
+  }
+
+  std::string notes() const {
+    const interference::MachineFacts& facts = machine_.facts;
+    std::string text = "*: a core of the computation is the transfer's, too.\n";
+    if (!facts.no_counters.empty()) text += fmt::format("Hardware counters cannot be read: {}.\n", facts.no_counters);
+    if (facts.ranks < 2) text += "Transfers are copies in memory; for messages: mpirun --bind-to none -n 2 vicinal interference.\n";
+    if (!facts.has_disk) text += "The disk is left out; --disk DIR names a folder on it.\n";
+    return text;
+  }
+
+  void draw(const Experiment& experiment, const std::vector<Row>& rows) const {
+    const std::string json = interference::picture_json(experiment, rows);
+    if (json.empty()) return;
+    const std::string stem = path(std::string(experiment.name));
+    write_text(stem + ".json", json);
+    const std::string missing = reports::draw_picture(stem + ".json", stem);
+    if (!missing.empty()) fmt::print(stderr, "vicinal: {}\n", missing);
+  }
+
+  const InterferenceArguments& arguments_;
+  interference::ThisMachine& machine_;
+  Session& session_;
+  const Effort effort_;
+  const std::vector<const Experiment*> experiments_;
+  int failures_ = 0;
+};
+
+int interfere(const InterferenceArguments& arguments, Session& session) {
+  if (arguments.list) {
+    list_experiments();
+    return kSuccess;
+  }
+  static_cast<void>(chosen(arguments));
+  interference::ThisMachine machine = interference::open_this_machine(arguments.disk, Options::from_environment().mpi);
+  if (!interference::leads(machine)) {
+    interference::answer(machine);
+    return kSuccess;
+  }
+  const interference::EndOfAnswers end(machine);
+  std::error_code failed;
+  std::filesystem::create_directories(arguments.output, failed);
+  if (failed) {
+    throw UsageError(fmt::format("--output: cannot make the folder {}: {}; give another one", arguments.output, failed.message()));
+  }
+  CommandFiles files;
+  const std::filesystem::path folder = arguments.output;
+  for (const char* const name : {"rows.csv", "report.txt", "contention.csv"}) files.writes("--output", (folder / name).string());
+  files.require();
+  return Run(arguments, machine, session).all();
+}
+
+}  // namespace
+
+void add_interference(CLI::App& app, Session& session) {
+  CLI::App* command = app.add_subcommand(
+      "interference", "Measures computation and transfers on this machine, alone and side by side.");
+  auto arguments = std::make_shared<InterferenceArguments>();
+  command->add_option("experiment", arguments->experiment, "One that --list names, or all.")->type_name("EXPERIMENT [all]");
+  command->add_flag("--list", arguments->list, "Names the experiments.");
+  command->add_flag("--quick", arguments->quick, "Fewer points and shorter ones: within a few minutes.");
+  command->add_option("-o,--output", arguments->output, "Folder for rows, report and pictures.")->type_name("DIR [interference]");
+  command->add_option("--disk", arguments->disk, "Folder on the disk that is measured.")->type_name("DIR");
+  command->footer("Started by mpirun --bind-to none -n 2 it measures messages. A run that was stopped goes on where it was.");
+  command->callback([arguments, &session] { session.status = interfere(*arguments, session); });
+}
+
+}  // namespace vicinal::cli
