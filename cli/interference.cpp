@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -12,7 +14,7 @@
 #include "calibration/interference/sentences.hpp"
 #include "calibration/interference/session.hpp"
 #include "command_files.hpp"
-#include "help_format.hpp"
+#include "interference_kernels.hpp"
 #include "job_progress.hpp"
 #include "output_file.hpp"
 #include "reports/aligned.hpp"
@@ -24,10 +26,6 @@
 #include "vicinal/error.hpp"
 #include "vicinal/options.hpp"
 #include "vicinal/version.hpp"
-
-#if VICINAL_HAVE_BLAS
-#include "linalg/kernel_probes.hpp"
-#endif
 
 namespace vicinal::cli {
 
@@ -45,29 +43,6 @@ struct InterferenceArguments {
   std::string output = "interference";
   std::string disk;
 };
-
-// Those of the applications that one would run beside messages.
-std::map<std::string, interference::PreparedKernel> kernels_of_applications() {
-  std::map<std::string, interference::PreparedKernel> kernels;
-#if VICINAL_HAVE_BLAS
-  constexpr std::uint64_t kTile = 256;
-  for (calibration::KernelSet& set : linalg::kernel_sets(kTile)) {
-    if (set.precision != "double") continue;
-    for (std::size_t k = 0; k < set.kernels.size(); ++k) {
-      if (set.kernels[k].names.front() != "gemm") continue;
-      interference::PreparedKernel gemm;
-      gemm.set = set;
-      gemm.set.kernels = {set.kernels[k]};
-      gemm.set.prepare = [prepare = set.prepare, k] {
-        return [run = prepare(), k](std::size_t) { return run(k); };
-      };
-      kernels.emplace("gemm", std::move(gemm));
-      break;
-    }
-  }
-#endif
-  return kernels;
-}
 
 void list_experiments() {
   for (const Experiment& experiment : interference::experiments()) {

@@ -70,8 +70,12 @@ __attribute__((target("avx512f"), noinline)) double wide_512(std::uint32_t steps
   for (std::uint32_t i = 0; i < steps; ++i) {
     for (auto& lane : x) lane = _mm512_fmadd_pd(lane, half, half);
   }
+  double last[8];
   double sum = 0;
-  for (const auto& lane : x) sum += _mm512_reduce_add_pd(lane);
+  for (const auto& lane : x) {
+    _mm512_storeu_pd(last, lane);
+    sum += last[0];
+  }
   return sum;
 }
 __attribute__((target("avx2,fma"), noinline)) double wide_256(std::uint32_t steps) {

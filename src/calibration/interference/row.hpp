@@ -14,8 +14,8 @@ namespace vicinal::interference {
 struct Row {
   Point point;
   bool shares = false;      // computation and transfer have a core in common
-  Difference computation;   // of an operation of the kernel
-  Difference transfer;      // of a transfer
+  Difference computation = {};  // of an operation of the kernel
+  Difference transfer = {};     // of a transfer
   double kernel_bytes = 0;  // that an operation of the kernel moves
   double megahertz_alone = 0;  // of the core that transfers, while nothing else runs; 0: not known
   double megahertz_beside = 0;
