@@ -31,11 +31,6 @@ namespace vicinal::cli {
 
 namespace {
 
-using interference::Effort;
-using interference::Experiment;
-using interference::Point;
-using interference::Row;
-
 struct InterferenceArguments {
   std::string experiment = "all";
   bool list = false;
@@ -45,58 +40,58 @@ struct InterferenceArguments {
 };
 
 void list_experiments() {
-  for (const Experiment& experiment : interference::experiments()) {
+  for (const interference::Experiment& experiment : interference::experiments()) {
     fmt::print("{:<18}{:<7}{}\n", experiment.name, experiment.section, experiment.question);
   }
 }
 
-std::vector<const Experiment*> chosen(const InterferenceArguments& arguments) {
-  std::vector<const Experiment*> experiments;
+std::vector<const interference::Experiment*> chosen_experiments(const InterferenceArguments& arguments) {
+  std::vector<const interference::Experiment*> experiments;
   if (arguments.experiment == "all") {
-    for (const Experiment& experiment : interference::experiments()) experiments.push_back(&experiment);
+    for (const interference::Experiment& experiment : interference::experiments()) experiments.push_back(&experiment);
   } else {
     experiments.push_back(&interference::experiment_named(arguments.experiment));
   }
   return experiments;
 }
 
-std::string time_text(double seconds) {
+std::string microseconds_text(double seconds) {
   return seconds <= 0 ? "-" : fmt::format("{:.4g} us", 1e6 * seconds);
 }
 
-std::string change_text(const interference::Difference& difference) {
+std::string text_of_change(const interference::Difference& difference) {
   if (!difference.is_measured()) return "-";
   return fmt::format("{:+.1f} %{}", 100 * difference.change, difference.is_seen() ? "" : " (noise)");
 }
 
-std::string table_of(const std::vector<Row>& rows) {
+std::string table_of_points(const std::vector<interference::Row>& rows) {
   std::vector<reports::Cells> cells{{"kernel", "beside", "cores", "bytes", "repeats", "kernel alone", "beside", "change",
                                      "transfer alone", "beside", "change"}};
-  for (const Row& row : rows) {
-    const Point& point = row.point;
+  for (const interference::Row& row : rows) {
+    const interference::Point& point = row.point;
     cells.push_back({point.kernel, point.transfer, fmt::format("{}{}", point.cores, row.shares ? "*" : ""),
                      fmt::format("{}", point.bytes), fmt::format("{}", point.repeats),
-                     time_text(row.computation.alone), time_text(row.computation.beside), change_text(row.computation),
-                     time_text(row.transfer.alone), time_text(row.transfer.beside), change_text(row.transfer)});
+                     microseconds_text(row.computation.alone), microseconds_text(row.computation.beside), text_of_change(row.computation),
+                     microseconds_text(row.transfer.alone), microseconds_text(row.transfer.beside), text_of_change(row.transfer)});
   }
   return reports::aligned(cells, 2);
 }
 
-class Run {
+class InterferenceRun {
  public:
-  Run(const InterferenceArguments& arguments, interference::ThisMachine& machine, Session& session)
+  InterferenceRun(const InterferenceArguments& arguments, interference::ThisMachine& machine, Session& session)
       : arguments_(arguments),
         machine_(machine),
         session_(session),
-        effort_(arguments.quick ? Effort::quick : Effort::usual),
-        experiments_(chosen(arguments)) {}
+        effort_(arguments.quick ? interference::Effort::quick : interference::Effort::usual),
+        experiments_(chosen_experiments(arguments)) {}
 
   int all() {
     auto kernels = kernels_of_applications();
     for (const auto& [name, kernel] : kernels) machine_.facts.kernels.push_back(name);
-    std::vector<Point> points;
-    for (const Experiment* experiment : experiments_) {
-      for (Point& point : interference::points_of(*experiment, machine_.facts, effort_)) {
+    std::vector<interference::Point> points;
+    for (const interference::Experiment* experiment : experiments_) {
+      for (interference::Point& point : interference::points_of(*experiment, machine_.facts, effort_)) {
         points.push_back(std::move(point));
       }
     }
@@ -116,18 +111,18 @@ class Run {
     return (std::filesystem::path(arguments_.output) / file).string();
   }
 
-  reports::RowFile::Format format_of(const std::vector<Point>& points) const {
+  reports::RowFile::Format format_of(const std::vector<interference::Point>& points) const {
     reports::RowFile::Format format;
     const interference::MachineFacts& facts = machine_.facts;
     format.head = fmt::format("# vicinal {}, interference, {}, {} cores, {} ranks\n{}\n", version(),
                               arguments_.quick ? "quick" : "usual", facts.cores.size(), facts.ranks,
                               interference::csv_header());
-    for (const Point& point : points) format.keys.push_back(interference::key_of(point));
+    for (const interference::Point& point : points) format.keys.push_back(interference::key_of(point));
     format.is_whole = [](std::string_view rest) { return interference::row_of({}, rest).has_value(); };
     return format;
   }
 
-  void measure(const std::vector<Point>& points, reports::RowFile& file,
+  void measure(const std::vector<interference::Point>& points, reports::RowFile& file,
                std::map<std::string, interference::PreparedKernel> kernels) {
     const interference::MeasureSettings settings{.slot_seconds = arguments_.quick ? 0.01 : 0.03,
                                                  .rounds = arguments_.quick ? 11U : 15U,
@@ -135,7 +130,7 @@ class Run {
                                                  .disk = arguments_.disk,
                                                  .kernels = std::move(kernels)};
     interference::Bench bench(machine_.facts, settings, machine_.transport.get());
-    const auto done = static_cast<std::size_t>(std::count_if(points.begin(), points.end(), [&](const Point& point) {
+    const auto done = static_cast<std::size_t>(std::count_if(points.begin(), points.end(), [&](const interference::Point& point) {
       return file.has(interference::key_of(point));
     }));
     JobProgress progress("interference", "points", done, points.size());
@@ -143,7 +138,7 @@ class Run {
       reports::clear_line();
       fmt::print(stderr, "vicinal: interrupted; the same command goes on with {}\n", path("rows.csv"));
     });
-    for (const Point& point : points) {
+    for (const interference::Point& point : points) {
       const std::string key = interference::key_of(point);
       if (file.has(key)) continue;
       try {
@@ -156,23 +151,23 @@ class Run {
     }
   }
 
-  void tell(const std::vector<Point>& points, reports::RowFile& file) {
-    std::vector<Row> rows;
-    for (const Point& point : points) {
+  void tell(const std::vector<interference::Point>& points, reports::RowFile& file) {
+    std::vector<interference::Row> rows;
+    for (const interference::Point& point : points) {
       const auto rest = file.rest(interference::key_of(point));
       if (!rest) continue;
       if (const auto row = interference::row_of(point, *rest)) rows.push_back(*row);
     }
     std::string text;
-    for (const Experiment* experiment : experiments_) {
-      std::vector<Row> own;
-      for (const Row& row : rows) {
+    for (const interference::Experiment* experiment : experiments_) {
+      std::vector<interference::Row> own;
+      for (const interference::Row& row : rows) {
         if (row.point.experiment == experiment->name) own.push_back(row);
       }
       const std::string section = experiment->section.empty() ? "" : fmt::format(" ({})", experiment->section);
       text += fmt::format("{}{}: {}\n  {}\n", experiment->name, section, experiment->question,
                           reports::wrapped(interference::sentence_of(*experiment, own, machine_.facts), 98, 2));
-      if (!own.empty()) text += "\n" + table_of(own);
+      if (!own.empty()) text += "\n" + table_of_points(own);
       text += "\n";
       draw(*experiment, own);
     }
@@ -191,7 +186,7 @@ class Run {
     return text;
   }
 
-  void draw(const Experiment& experiment, const std::vector<Row>& rows) const {
+  void draw(const interference::Experiment& experiment, const std::vector<interference::Row>& rows) const {
     const std::string json = interference::picture_json(experiment, rows);
     if (json.empty()) return;
     const std::string stem = path(std::string(experiment.name));
@@ -203,8 +198,8 @@ class Run {
   const InterferenceArguments& arguments_;
   interference::ThisMachine& machine_;
   Session& session_;
-  const Effort effort_;
-  const std::vector<const Experiment*> experiments_;
+  const interference::Effort effort_;
+  const std::vector<const interference::Experiment*> experiments_;
   int failures_ = 0;
 };
 
@@ -213,7 +208,7 @@ int interfere(const InterferenceArguments& arguments, Session& session) {
     list_experiments();
     return kSuccess;
   }
-  static_cast<void>(chosen(arguments));
+  static_cast<void>(chosen_experiments(arguments));
   interference::ThisMachine machine = interference::open_this_machine(arguments.disk, Options::from_environment().mpi);
   if (!interference::leads(machine)) {
     interference::answer(machine);
@@ -229,7 +224,7 @@ int interfere(const InterferenceArguments& arguments, Session& session) {
   const std::filesystem::path folder = arguments.output;
   for (const char* const name : {"rows.csv", "report.txt", "contention.csv"}) files.writes("--output", (folder / name).string());
   files.require();
-  return Run(arguments, machine, session).all();
+  return InterferenceRun(arguments, machine, session).all();
 }
 
 }  // namespace

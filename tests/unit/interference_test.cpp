@@ -191,7 +191,7 @@ TEST(InterferenceSentences, SayFromWhereOnAndHowMuch) {
   }
   EXPECT_EQ(sentence_of(experiment_named("contention"), rows, machine),
             "Beside triad the bandwidth of messages between two ranks from 14 cores on changes, at 35 cores it falls by two "
-            "thirds (67 %); the time of triad beside messages between two ranks does not change beyond noise (2.0 %).");
+            "thirds (67 %); nothing else changes beyond noise (up to 2.0 %).");
 }
 
 TEST(InterferenceSentences, IntensityCountsFromItsBeginning) {

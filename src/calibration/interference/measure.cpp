@@ -214,7 +214,11 @@ class PointMeasurement {
       if (which == Slot::transfer) return {};
       return timed(Slot::both);
     }
-    if (parts_.presence.begin) parts_.presence.begin();
+    if (parts_.presence.begin) {
+      constexpr std::chrono::milliseconds kSettling{20};  // its threads have found nothing to do
+      parts_.presence.begin();
+      std::this_thread::sleep_for(kSettling);
+    }
     const Sample sample = timed(which);
     if (parts_.presence.end) parts_.presence.end();
     return sample;

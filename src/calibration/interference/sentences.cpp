@@ -127,28 +127,44 @@ std::string beside_words(const Experiment& experiment, const Point& point) {
   return words;
 }
 
+// Empty: nothing is seen.
 std::string clause_of(const Experiment& experiment, const Curve& curve, Quantity quantity) {
   const Point& point = curve.front()->point;
   const bool is_transfer = quantity == &Row::transfer;
   const bool of_bandwidth = is_transfer && !is_latency(point) && experiment.axis != Axis::bytes;
-  const bool any = std::any_of(curve.begin(), curve.end(), [&](const Row* row) {
-    return (row->*quantity).is_measured();
-  });
-  if (!any) return {};
-  std::string subject =
-      is_transfer ? fmt::format("{} {}", beside_words(experiment, point), subject_of_transfer(experiment.axis, point))
-                  : fmt::format("the time of {}{} beside {}", kernel_words(point.kernel),
-                                experiment.axis == Axis::cores || point.cores == 0
-                                    ? ""
-                                    : " on " + where_on(Axis::cores, point),
-                                transfer_words(point.transfer));
-  if (!is_transfer && experiment.axis != Axis::bytes && point.bytes > 0) {
-    subject += is_latency(point) ? " of few bytes" : "";
-  }
   const std::string change = change_along(experiment.axis, curve, quantity, of_bandwidth);
-  if (!change.empty()) return fmt::format("{} {}", subject, change);
-  return fmt::format("{} does not change beyond noise ({:.1f} %)", subject,
-                     100 * largest_noise(curve, quantity));
+  if (change.empty()) return {};
+  if (is_transfer) {
+    return fmt::format("{} {} {}", beside_words(experiment, point),
+                       subject_of_transfer(experiment.axis, point), change);
+  }
+  const bool says_cores = experiment.axis != Axis::cores && point.cores > 0;
+  const bool is_short = experiment.axis != Axis::bytes && point.bytes > 0 && is_latency(point);
+  return fmt::format("the time of {}{} beside {}{} {}", kernel_words(point.kernel),
+                     says_cores ? " on " + where_on(Axis::cores, point) : "",
+                     is_short ? "short " : "", transfer_words(point.transfer), change);
+}
+
+// What changes, and up to which size a change of the others would not be seen.
+std::string sentence_of_curves(const Experiment& experiment, const std::vector<Curve>& curves) {
+  std::string sentence;
+  double noise = 0;
+  bool any = false;
+  for (const Curve& curve : curves) {
+    for (const Quantity quantity : {&Row::transfer, &Row::computation}) {
+      // How fast workers look for tasks is nobody's concern.
+      if (quantity == &Row::computation && curve.front()->point.kernel.starts_with("poll")) continue;
+      any = any || std::any_of(curve.begin(), curve.end(),
+                               [&](const Row* row) { return (row->*quantity).is_measured(); });
+      const std::string clause = clause_of(experiment, curve, quantity);
+      if (clause.empty()) noise = std::max(noise, largest_noise(curve, quantity));
+      if (!clause.empty()) sentence += (sentence.empty() ? "" : "; ") + clause;
+    }
+  }
+  if (!any) return {};
+  if (sentence.empty()) return fmt::format("Nothing changes beyond noise (up to {:.1f} %).", 100 * noise);
+  return noise > 0 ? fmt::format("{}; nothing else changes beyond noise (up to {:.1f} %).", sentence, 100 * noise)
+                   : sentence + ".";
 }
 
 void begin_with_capital(std::string& sentence) {
@@ -217,13 +233,7 @@ std::string sentence_of(const Experiment& experiment, std::span<const Row> rows,
     std::vector<Curve> curves = curves_of(experiment, rows, false);
     // Where every point shares a core, or all cores are wanted, that is what there is.
     if (curves.empty() || experiment.axis == Axis::kernel) curves = curves_of(experiment, rows, true);
-    for (const Curve& curve : curves) {
-      for (const Quantity quantity : {&Row::transfer, &Row::computation}) {
-        const std::string clause = clause_of(experiment, curve, quantity);
-        if (!clause.empty()) sentence += (sentence.empty() ? "" : "; ") + clause;
-      }
-    }
-    if (!sentence.empty()) sentence += ".";
+    sentence = sentence_of_curves(experiment, curves);
   }
   if (sentence.empty()) sentence = "Nothing has been measured.";
   begin_with_capital(sentence);
