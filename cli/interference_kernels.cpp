@@ -32,7 +32,8 @@ class Product {
       One& one = blocks_.emplace_back();
       one.bytes.resize(block.bytes().value);
       one.from.push_back(x_.data() + block.first);
-      for (const std::uint32_t of : block.neighbours) one.from.push_back(x_.data() + cut_.first(of));
+      for (const std::uint32_t of : block.neighbours)
+        one.from.push_back(x_.data() + cut_.first(of));
       one.to = y_.data() + block.first;
       sparse::store_block(grid(), cut_, b, one.bytes.data());
     }

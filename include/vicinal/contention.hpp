@@ -15,16 +15,18 @@ namespace vicinal {
 // What was measured with the data of computations and of transfers on one NUMA node (section 6.2.1). Bandwidths are of the
 // memory; cores are those of one socket.
 struct ContentionParameters {
-  std::uint32_t most_beside = 0;        // Nmax_par: cores with which the total beside a transfer is largest
-  BytesPerSecond total_beside;          // Tmax_par: that total
-  std::uint32_t most_alone = 0;         // Nmax_seq: cores with which computations alone have most; at least most_beside
-  BytesPerSecond total_alone;           // Tmax_seq: that bandwidth
-  BytesPerSecond total_at_most_alone;   // Tmax2_par: total beside a transfer with most_alone cores
-  BytesPerSecond loss_before;           // delta_l: per core from most_beside to most_alone
-  BytesPerSecond loss_after;            // delta_r: per core above most_alone; may be negative
-  BytesPerSecond core;                  // Bcomp_seq: of one core alone
-  BytesPerSecond transfer;              // Bcomm_seq: of the transfer alone
-  double least_share = 1;               // alpha: the part of `transfer` that is always left, 0 to 1
+  std::uint32_t most_beside =
+      0;                        // Nmax_par: cores with which the total beside a transfer is largest
+  BytesPerSecond total_beside;  // Tmax_par: that total
+  std::uint32_t most_alone =
+      0;  // Nmax_seq: cores with which computations alone have most; at least most_beside
+  BytesPerSecond total_alone;          // Tmax_seq: that bandwidth
+  BytesPerSecond total_at_most_alone;  // Tmax2_par: total beside a transfer with most_alone cores
+  BytesPerSecond loss_before;          // delta_l: per core from most_beside to most_alone
+  BytesPerSecond loss_after;           // delta_r: per core above most_alone; may be negative
+  BytesPerSecond core;                 // Bcomp_seq: of one core alone
+  BytesPerSecond transfer;             // Bcomm_seq: of the transfer alone
+  double least_share = 1;              // alpha: the part of `transfer` that is always left, 0 to 1
 };
 
 // Of a machine of sockets that are alike. NUMA nodes are numbered socket by socket; those of the cores' own socket are local

@@ -43,8 +43,9 @@ Rounds made_rounds(std::uint64_t seed, double slow_down, double spread, std::uin
     for (const bool again : {false, true}) {
       for (const bool first : {true, false}) {
         const bool alone = first == (round % 2 == 0);
-        auto& to = alone ? again ? rounds.alone_again : rounds.alone
-                         : again ? rounds.beside_again : rounds.beside;
+        auto& to = alone   ? again ? rounds.alone_again : rounds.alone
+                   : again ? rounds.beside_again
+                           : rounds.beside;
         to.push_back(noisy(random, alone ? 1e-3 : 1e-3 * slow_down, spread, now));
         now += 0.05 / count;
       }
@@ -85,7 +86,8 @@ TEST(InterferenceNoise, ChanceIsThatOfAllSigns) {
 }
 
 TEST(InterferenceNoise, NothingIsSeenOfTooFewRoundsOrWithinTheSpreadOfEquals) {
-  Rounds rounds{.alone = {1, 1, 1}, .beside = {2, 2, 2}, .alone_again = {1, 1, 1}, .beside_again = {2, 2, 2}};
+  Rounds rounds{
+      .alone = {1, 1, 1}, .beside = {2, 2, 2}, .alone_again = {1, 1, 1}, .beside_again = {2, 2, 2}};
   EXPECT_FALSE(difference_of(rounds).is_seen());  // 3 rounds: chance 1/4
   EXPECT_NEAR(difference_of(rounds).change, 1, 1e-9);
   // Always slower beside, by 10 %; but the same again differs by 30 %.
@@ -98,7 +100,8 @@ TEST(InterferenceNoise, NothingIsSeenOfTooFewRoundsOrWithinTheSpreadOfEquals) {
   EXPECT_FALSE(difference_of({}).is_measured());
 }
 
-MachineFacts made_machine(std::uint32_t sockets, std::uint32_t nodes_each, std::uint32_t cores_each_node) {
+MachineFacts made_machine(std::uint32_t sockets, std::uint32_t nodes_each,
+                          std::uint32_t cores_each_node) {
   MachineFacts machine;
   machine.nodes = sockets * nodes_each;
   machine.sockets = sockets;
@@ -140,8 +143,10 @@ TEST(InterferencePlan, WhatASmallMachineCannotShowIsSaid) {
   const MachineFacts two = made_machine(1, 1, 2);
   EXPECT_THAT(why_not(experiment_named("placement"), two), HasSubstr("a single NUMA node"));
   EXPECT_THAT(why_not(experiment_named("model-remote"), two), HasSubstr("a single socket"));
-  EXPECT_THAT(shortcoming(experiment_named("contention"), two), HasSubstr("Only 1 core can compute"));
-  EXPECT_THAT(why_not(experiment_named("model-local"), made_machine(1, 1, 1)), HasSubstr("no core is left"));
+  EXPECT_THAT(shortcoming(experiment_named("contention"), two),
+              HasSubstr("Only 1 core can compute"));
+  EXPECT_THAT(why_not(experiment_named("model-local"), made_machine(1, 1, 1)),
+              HasSubstr("no core is left"));
   const MachineFacts large = made_machine(2, 4, 16);
   for (const Experiment& experiment : experiments()) {
     EXPECT_EQ(why_not(experiment, large), "") << experiment.name;
@@ -150,7 +155,8 @@ TEST(InterferencePlan, WhatASmallMachineCannotShowIsSaid) {
   MachineFacts silent = large;
   silent.frequencies = MachineFacts::Frequencies::none;
   silent.has_wide_vectors = false;
-  EXPECT_THAT(why_not(experiment_named("frequency"), silent), HasSubstr("does not say at which frequency"));
+  EXPECT_THAT(why_not(experiment_named("frequency"), silent),
+              HasSubstr("does not say at which frequency"));
   EXPECT_THAT(why_not(experiment_named("wide-vectors"), silent), HasSubstr("AVX"));
   EXPECT_THROW(experiment_named("contension"), UsageError);
 }
@@ -174,7 +180,10 @@ TEST(InterferencePlan, TheTransferHasTheLastCoreOfItsNode) {
 }
 
 Difference changed(double change) {
-  return {.alone = 1e-6, .beside = 1e-6 * (1 + change), .change = change, .noise = 0.02,
+  return {.alone = 1e-6,
+          .beside = 1e-6 * (1 + change),
+          .change = change,
+          .noise = 0.02,
           .chance = std::abs(change) > 0.02 ? 0.002 : 0.5};
 }
 
@@ -183,14 +192,19 @@ TEST(InterferenceSentences, SayFromWhereOnAndHowMuch) {
   const MachineFacts machine = made_machine(2, 1, 18);
   std::vector<Row> rows;
   for (std::uint32_t cores = 1; cores <= 36; ++cores) {
-    Row row{.point = {.experiment = "contention", .kernel = "triad", .transfer = "ranks", .cores = cores, .bytes = 16 << 20},
+    Row row{.point = {.experiment = "contention",
+                      .kernel = "triad",
+                      .transfer = "ranks",
+                      .cores = cores,
+                      .bytes = 16 << 20},
             .shares = cores == 36};
     row.transfer = changed(cores == 5 ? 0.2 : cores < 14 ? 0.0 : cores < 35 ? 1.0 : 2.0);
     row.computation = changed(0);
     rows.push_back(row);
   }
   EXPECT_EQ(sentence_of(experiment_named("contention"), rows, machine),
-            "Beside triad the bandwidth of messages between two ranks from 14 cores on changes, at 35 cores it falls by two "
+            "Beside triad the bandwidth of messages between two ranks from 14 cores on changes, at "
+            "35 cores it falls by two "
             "thirds (67 %); nothing else changes beyond noise (up to 2.0 %).");
 }
 
@@ -198,13 +212,19 @@ TEST(InterferenceSentences, IntensityCountsFromItsBeginning) {
   const MachineFacts machine = made_machine(1, 1, 8);
   std::vector<Row> rows;
   for (std::uint32_t repeats = 1; repeats <= 1024; repeats *= 4) {
-    Row row{.point = {.experiment = "intensity", .kernel = "triad", .transfer = "memory", .cores = 7, .repeats = repeats, .bytes = 4}};
+    Row row{.point = {.experiment = "intensity",
+                      .kernel = "triad",
+                      .transfer = "memory",
+                      .cores = 7,
+                      .repeats = repeats,
+                      .bytes = 4}};
     row.transfer = changed(repeats <= 64 ? 1.0 : 0.0);
     rows.push_back(row);
   }
   // 64 repeats: 2 flop each over 24 bytes, 5.3 flop/B.
   EXPECT_THAT(sentence_of(experiment_named("intensity"), rows, machine),
-              AllOf(HasSubstr("the latency of copies in memory up to 5.3 flop/B"), HasSubstr("at 0.083 flop/B it doubles")));
+              AllOf(HasSubstr("the latency of copies in memory up to 5.3 flop/B"),
+                    HasSubstr("at 0.083 flop/B it doubles")));
 }
 
 TEST(InterferenceSentences, SharesInWords) {
@@ -215,8 +235,14 @@ TEST(InterferenceSentences, SharesInWords) {
 }
 
 TEST(InterferenceRows, AreReadAsTheyWereWritten) {
-  Row row{.point = {.experiment = "contention", .kernel = "triad", .transfer = "memory", .cores = 3, .bytes = 4},
-          .shares = true, .kernel_bytes = 512, .megahertz_alone = 2300};
+  Row row{.point = {.experiment = "contention",
+                    .kernel = "triad",
+                    .transfer = "memory",
+                    .cores = 3,
+                    .bytes = 4},
+          .shares = true,
+          .kernel_bytes = 512,
+          .megahertz_alone = 2300};
   row.transfer = changed(0.5);
   const auto read = row_of(row.point, rest_of(row));
   ASSERT_TRUE(read);
@@ -230,7 +256,12 @@ TEST(InterferenceRows, AreReadAsTheyWereWritten) {
 }
 
 TEST(InterferenceRows, SweepsAreBytesPerSecond) {
-  Row row{.point = {.experiment = "model-local", .kernel = "write-streaming", .transfer = "ranks", .cores = 4, .bytes = 1000}, .kernel_bytes = 500};
+  Row row{.point = {.experiment = "model-local",
+                    .kernel = "write-streaming",
+                    .transfer = "ranks",
+                    .cores = 4,
+                    .bytes = 1000},
+          .kernel_bytes = 500};
   row.computation = changed(1.0);
   row.transfer = changed(3.0);
   // 4 * 500 bytes in 1 us and in 2 us; 1000 bytes in 1 us and in 4 us.
@@ -251,11 +282,13 @@ TEST(InterferenceMachine, IsReadFromTheSystemsFiles) {
   for (int cpu = 0; cpu < 4; ++cpu) {
     const std::string of = root + "/sys/devices/system/cpu/cpu" + std::to_string(cpu);
     put(of + "/topology/physical_package_id", cpu < 2 ? "0" : "1");
-    put(of + "/topology/core_id", cpu == 3 ? "0" : std::to_string(cpu));  // 2 is core 2, 3 core 0 of the other socket
+    put(of + "/topology/core_id",
+        cpu == 3 ? "0" : std::to_string(cpu));  // 2 is core 2, 3 core 0 of the other socket
     put(of + "/cpufreq/scaling_cur_freq", "1500000");
   }
   put(root + "/sys/devices/system/cpu/cpu0/cache/index3/size", "32M");
-  put(root + "/sys/devices/system/cpu/cpu1/topology/core_id", "0");  // the second hardware thread of core 0
+  put(root + "/sys/devices/system/cpu/cpu1/topology/core_id",
+      "0");  // the second hardware thread of core 0
   put(root + "/sys/devices/system/node/node0/cpulist", "0-1");
   put(root + "/sys/devices/system/node/node2/cpulist", "2-3");
   const std::vector<std::uint32_t> processors{0, 1, 2, 3};

@@ -28,7 +28,8 @@ Counters::~Counters() {
 
 std::uint64_t Counters::now() const {
   std::uint64_t value = 0;
-  if (file_ < 0 || ::read(file_, &value, sizeof value) != static_cast<ssize_t>(sizeof value)) return 0;
+  if (file_ < 0 || ::read(file_, &value, sizeof value) != static_cast<ssize_t>(sizeof value))
+    return 0;
   return value;
 }
 

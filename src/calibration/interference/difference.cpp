@@ -72,8 +72,7 @@ Difference difference_of(const Rounds& rounds) {
         (log_ratio(beside[i], alone[i]) + log_ratio(beside_again[i], alone_again[i])) / 2);
   }
   Difference result;
-  result.noise =
-      std::max(change_between(alone, alone_again), change_between(beside, beside_again));
+  result.noise = std::max(change_between(alone, alone_again), change_between(beside, beside_again));
   alone.insert(alone.end(), alone_again.begin(), alone_again.end());
   beside.insert(beside.end(), beside_again.begin(), beside_again.end());
   result.alone = quantile(alone, 0.5);

@@ -18,7 +18,7 @@ struct Difference {
   // So unlikely that conditions which do not differ look as if they did.
   static constexpr double kLevel = 0.01;
 
-  double alone = 0;   // medians over both halves, seconds; 0: not measured
+  double alone = 0;  // medians over both halves, seconds; 0: not measured
   double beside = 0;
   double low_alone = 0;  // quartiles of the same
   double high_alone = 0;
@@ -26,7 +26,8 @@ struct Difference {
   double high_beside = 0;
   double change = 0;  // of `beside` over `alone`, less 1
   double noise = 0;   // the largest change between a condition and the same again
-  double chance = 1;  // that equal conditions are as far from each other: two-sided, of Wilcoxon's test of signed ranks
+  double chance =
+      1;  // that equal conditions are as far from each other: two-sided, of Wilcoxon's test of signed ranks
 
   bool is_measured() const { return alone > 0 && beside > 0; }
   bool is_seen() const {

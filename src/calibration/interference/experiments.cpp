@@ -13,21 +13,33 @@ namespace vicinal::interference {
 namespace {
 
 constexpr std::array kExperiments{
-    Experiment{"frequency", "5.2.1", "Does the frequency of the core change the transfer?", Axis::number},
-    Experiment{"primes", "5.2.2", "Do cores that compute without memory change the transfer?", Axis::cores},
-    Experiment{"wide-vectors", "5.2.3", "Do cores that use wide vectors change the transfer?", Axis::cores},
-    Experiment{"contention", "5.3.2", "How many cores that use memory does a transfer bear?", Axis::cores},
+    Experiment{"frequency", "5.2.1", "Does the frequency of the core change the transfer?",
+               Axis::number},
+    Experiment{"primes", "5.2.2", "Do cores that compute without memory change the transfer?",
+               Axis::cores},
+    Experiment{"wide-vectors", "5.2.3", "Do cores that use wide vectors change the transfer?",
+               Axis::cores},
+    Experiment{"contention", "5.3.2", "How many cores that use memory does a transfer bear?",
+               Axis::cores},
     Experiment{"mix", "", "Which reads, writes and stores weigh most?", Axis::kernel},
-    Experiment{"placement", "5.3.3", "On which NUMA nodes should data and thread be?", Axis::placement},
-    Experiment{"message-size", "5.3.4", "From which size on do transfers and computation disturb each other?", Axis::bytes},
+    Experiment{"placement", "5.3.3", "On which NUMA nodes should data and thread be?",
+               Axis::placement},
+    Experiment{"message-size", "5.3.4",
+               "From which size on do transfers and computation disturb each other?", Axis::bytes},
     Experiment{"intensity", "5.3.5", "Up to which arithmetic intensity do they?", Axis::intensity},
-    Experiment{"runtime-overhead", "5.4.1", "What do the runtime's layers add to a message?", Axis::number},
-    Experiment{"runtime-placement", "5.4.2", "The same placements beside a runtime's workers.", Axis::placement},
-    Experiment{"polling", "5.4.3", "What do workers that wait for tasks cost a transfer?", Axis::kernel},
-    Experiment{"parts", "", "What do the runtime's own threads and recording cost a computation?", Axis::kernel},
+    Experiment{"runtime-overhead", "5.4.1", "What do the runtime's layers add to a message?",
+               Axis::number},
+    Experiment{"runtime-placement", "5.4.2", "The same placements beside a runtime's workers.",
+               Axis::placement},
+    Experiment{"polling", "5.4.3", "What do workers that wait for tasks cost a transfer?",
+               Axis::kernel},
+    Experiment{"parts", "", "What do the runtime's own threads and recording cost a computation?",
+               Axis::kernel},
     Experiment{"applications", "5.5", "And real kernels?", Axis::cores},
-    Experiment{"model-local", "6.3.1", "The sweep of the contention model, data on the cores' own socket.", Axis::cores},
-    Experiment{"model-remote", "6.3.1", "The sweep of the contention model, data on the next socket.", Axis::cores},
+    Experiment{"model-local", "6.3.1",
+               "The sweep of the contention model, data on the cores' own socket.", Axis::cores},
+    Experiment{"model-remote", "6.3.1",
+               "The sweep of the contention model, data on the next socket.", Axis::cores},
 };
 
 std::string_view main_transfer(const MachineFacts& machine) {
@@ -35,16 +47,15 @@ std::string_view main_transfer(const MachineFacts& machine) {
 }
 
 std::uint64_t large_bytes(Effort effort) {
-  return effort == Effort::quick ? 4_MiB .value : 16_MiB .value;
+  return (effort == Effort::quick ? Bytes{4_MiB} : Bytes{16_MiB}).value;
 }
 
 // 1 to `most`, all of few, else evenly spread with the first and the last ones.
 std::vector<std::uint32_t> counts_to(std::uint32_t most, std::size_t few) {
   std::vector<std::uint32_t> counts;
   for (std::size_t i = 0; i < few; ++i) {
-    const auto count =
-        most <= few ? static_cast<std::uint32_t>(i + 1)
-                    : static_cast<std::uint32_t>(1 + i * (most - 1) / (few - 1));
+    const auto count = most <= few ? static_cast<std::uint32_t>(i + 1)
+                                   : static_cast<std::uint32_t>(1 + i * (most - 1) / (few - 1));
     if (count <= most && (counts.empty() || count > counts.back())) counts.push_back(count);
   }
   return counts;
@@ -63,8 +74,7 @@ std::uint32_t many_cores(const MachineFacts& machine) {
 }
 
 bool has_kernel(const MachineFacts& machine, std::string_view kernel) {
-  return std::find(machine.kernels.begin(), machine.kernels.end(), kernel) !=
-         machine.kernels.end();
+  return std::find(machine.kernels.begin(), machine.kernels.end(), kernel) != machine.kernels.end();
 }
 
 struct Plan {
@@ -163,8 +173,7 @@ void plan_parts(Plan& plan) {
 // All numbers of cores of the first socket that leave the transfer its own.
 void plan_model(Plan& plan, std::uint32_t node) {
   plan.base.computation_node = plan.base.transfer_node = node;
-  const std::uint32_t most =
-      std::min(plan.machine.cores_of_socket(), most_computing(plan.machine));
+  const std::uint32_t most = std::min(plan.machine.cores_of_socket(), most_computing(plan.machine));
   for (const std::uint32_t cores : counts_to(most, plan.effort == Effort::quick ? 8 : 256)) {
     plan.add(plan.machine.has_streaming_stores ? "write-streaming" : "write",
              main_transfer(plan.machine), cores, large_bytes(plan.effort));
@@ -197,9 +206,9 @@ const Experiment& experiment_named(std::string_view name) {
     names.push_back(experiment.name);
   }
   const std::string_view meant = base::nearest(name, names);
-  throw UsageError(fmt::format("there is no experiment \"{}\"{}", name,
-                               meant.empty() ? "; --list names them"
-                                             : fmt::format("; did you mean {}?", meant)));
+  throw UsageError(fmt::format(
+      "there is no experiment \"{}\"{}", name,
+      meant.empty() ? "; --list names them" : fmt::format("; did you mean {}?", meant)));
 }
 
 std::vector<Point> points_of(const Experiment& experiment, const MachineFacts& machine,
@@ -233,7 +242,8 @@ std::vector<Point> points_of(const Experiment& experiment, const MachineFacts& m
   } else if (name == "runtime-placement") {
     plan_placement(plan, "own-workers", true);
   } else if (name == "polling") {
-    for (const std::string_view kernel : {"poll-hard", "poll-softly", "poll-rarely", "own-workers"}) {
+    for (const std::string_view kernel :
+         {"poll-hard", "poll-softly", "poll-rarely", "own-workers"}) {
       plan.add(kernel, transfer, many_cores(machine), kLatencyBytes);
     }
   } else if (name == "parts") {
@@ -278,12 +288,12 @@ std::string shortcoming(const Experiment& experiment, const MachineFacts& machin
     const std::uint32_t most = most_computing(machine);
     return most == 0 ? "On a single core computation and transfer take turns: what is seen is that "
                        "alone."
-                     : fmt::format("Only {} core{} can compute while the transfer has its own: a "
-                                   "curve needs more.",
-                                   most, most == 1 ? "" : "s");
+                     : fmt::format(
+                           "Only {} core{} can compute while the transfer has its own: a "
+                           "curve needs more.",
+                           most, most == 1 ? "" : "s");
   }
-  if (experiment.name == "frequency" &&
-      machine.frequencies == MachineFacts::Frequencies::nominal) {
+  if (experiment.name == "frequency" && machine.frequencies == MachineFacts::Frequencies::nominal) {
     return "There is no cpufreq: /proc/cpuinfo may name a constant.";
   }
   return {};

@@ -1,5 +1,5 @@
-// The experiments on computation beside transfers: what each asks, what it measures on a given machine, and which machine
-// cannot show it. After Swartvagher's thesis (2022), chapter 5 and section 6.3.1. Pure functions.
+// The experiments on computation beside transfers: their questions, and the points that a machine
+// can measure. After Swartvagher's thesis (2022), chapter 5 and section 6.3.1. Pure functions.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,13 @@ namespace vicinal::interference {
 // What is measured together. Text and numbers alone, so that a row of a file has them.
 struct Point {
   std::string experiment;
-  std::string kernel;    // that computes; "none"
-  std::string transfer;  // what is beside it; "none"
+  std::string kernel;         // that computes; "none"
+  std::string transfer;       // what is beside it; "none"
   std::uint32_t cores = 0;    // that compute
   std::uint32_t repeats = 1;  // of the operations on an element: 1/12 flop per byte each, of triad
   std::uint64_t bytes = 0;    // of a transfer
-  std::uint32_t computation_node = 0;  // NUMA node of the data of the computation, of the transfer, of its thread
+  std::uint32_t computation_node =
+      0;  // NUMA node of the data of the computation, of the transfer, of its thread
   std::uint32_t transfer_node = 0;
   std::uint32_t thread_node = 0;
   std::uint32_t number = 0;  // tells apart what is equal otherwise
@@ -49,7 +50,8 @@ const Experiment& experiment_named(std::string_view name);
 enum class Effort : std::uint8_t { quick, usual };
 
 // In the order in which they are measured; none: see why_not.
-std::vector<Point> points_of(const Experiment& experiment, const MachineFacts& machine, Effort effort);
+std::vector<Point> points_of(const Experiment& experiment, const MachineFacts& machine,
+                             Effort effort);
 // A sentence that says why this machine cannot show it; empty: it can.
 std::string why_not(const Experiment& experiment, const MachineFacts& machine);
 // What of it cannot be seen although something can: a sentence; empty: nothing.

@@ -22,7 +22,8 @@ namespace vicinal::interference {
 namespace {
 
 constexpr std::size_t kElements = 64 << 10;  // doubles of each array that a run uses
-using Operation = void (*)(double* a, double* b, double* c, std::size_t count, std::uint32_t repeats);
+using Operation = void (*)(double* a, double* b, double* c, std::size_t count,
+                           std::uint32_t repeats);
 
 void triad(double* a, double* b, double* c, std::size_t count, std::uint32_t repeats) {
   constexpr std::size_t kTogether = 32;  // as many chains of operations keep the units busy
@@ -53,12 +54,14 @@ void read(double* a, double* /*b*/, double* c, std::size_t count, std::uint32_t 
 }
 
 #if defined(__x86_64__)
-void write_streaming(double* /*a*/, double* /*b*/, double* c, std::size_t count, std::uint32_t repeats) {
+void write_streaming(double* /*a*/, double* /*b*/, double* c, std::size_t count,
+                     std::uint32_t repeats) {
   const __m128d value = _mm_set1_pd(static_cast<double>(repeats));
   for (std::size_t i = 0; i < count; i += 2) _mm_stream_pd(c + i, value);
   _mm_sfence();
 }
-void copy_streaming(double* a, double* /*b*/, double* c, std::size_t count, std::uint32_t /*repeats*/) {
+void copy_streaming(double* a, double* /*b*/, double* c, std::size_t count,
+                    std::uint32_t /*repeats*/) {
   for (std::size_t i = 0; i < count; i += 2) _mm_stream_pd(c + i, _mm_load_pd(a + i));
   _mm_sfence();
 }
@@ -104,9 +107,13 @@ struct OfMemory {
   double arrays;  // read or written
 };
 constexpr OfMemory kOfMemory[] = {
-    {"triad", triad, 3}, {"copy", copy, 2}, {"write", write, 1}, {"read", read, 1},
+    {"triad", triad, 3},
+    {"copy", copy, 2},
+    {"write", write, 1},
+    {"read", read, 1},
 #if defined(__x86_64__)
-    {"write-streaming", write_streaming, 1}, {"copy-streaming", copy_streaming, 2},
+    {"write-streaming", write_streaming, 1},
+    {"copy-streaming", copy_streaming, 2},
 #endif
 };
 
@@ -124,8 +131,7 @@ class Arrays {
       : pieces_(std::max<std::size_t>(1, demand.memory.value / (3 * kElements * sizeof(double)))),
         memory_(memory_on(demand.node, Bytes{3 * pieces_ * kElements * sizeof(double)})) {}
   double* piece(std::size_t array) const {
-    return reinterpret_cast<double*>(memory_.address()) +
-           (array * pieces_ + next_) * kElements;
+    return reinterpret_cast<double*>(memory_.address()) + (array * pieces_ + next_) * kElements;
   }
   void step() { next_ = (next_ + 1) % pieces_; }
 
@@ -137,15 +143,16 @@ class Arrays {
 
 PreparedKernel of_memory(const OfMemory& of, const KernelDemand& demand) {
   // A run stays short whatever is repeated.
-  const std::size_t count =
-      std::clamp<std::size_t>(kElements * 8 / std::max(1U, demand.repeats) / 64 * 64, 1024, kElements);
+  const std::size_t count = std::clamp<std::size_t>(
+      kElements * 8 / std::max(1U, demand.repeats) / 64 * 64, 1024, kElements);
   PreparedKernel prepared;
   prepared.bytes = of.arrays * static_cast<double>(count * sizeof(double));
   prepared.set.prepare = [run = of.run, demand, count] {
     const auto arrays = std::make_shared<Arrays>(demand);
     return [arrays, run, count, repeats = demand.repeats](std::size_t) {
       arrays->step();
-      return timed([&] { run(arrays->piece(0), arrays->piece(1), arrays->piece(2), count, repeats); });
+      return timed(
+          [&] { run(arrays->piece(0), arrays->piece(1), arrays->piece(2), count, repeats); });
     };
   };
   return prepared;

@@ -13,7 +13,7 @@ namespace vicinal::interference {
 
 struct PreparedKernel {
   calibration::KernelSet set;  // of one kernel
-  double bytes = 0;            // that a run moves, by the program: without what stores read before they write
+  double bytes = 0;  // that a run moves, by the program: without what stores read before they write
 };
 
 struct KernelDemand {

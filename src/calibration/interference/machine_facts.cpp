@@ -112,8 +112,8 @@ void number_without_gaps(std::vector<MachineFacts::Core>& cores,
 }  // namespace
 
 std::uint32_t MachineFacts::cores_of_socket() const {
-  return static_cast<std::uint32_t>(std::count_if(
-      cores.begin(), cores.end(), [](const Core& core) { return core.socket == 0; }));
+  return static_cast<std::uint32_t>(
+      std::count_if(cores.begin(), cores.end(), [](const Core& core) { return core.socket == 0; }));
 }
 
 MachineFacts read_machine(const std::string& root, std::span<const std::uint32_t> processors) {
@@ -188,8 +188,7 @@ Placement place(const MachineFacts& machine, std::uint32_t computing, std::uint3
   }
   Placement placement;
   placement.transferring = cores[own].processor;
-  placement.answering =
-      cores.size() > 2 ? cores[order.back()].processor : cores[own].processor;
+  placement.answering = cores.size() > 2 ? cores[order.back()].processor : cores[own].processor;
   order.push_back(own);
   for (std::uint32_t i = 0; i < computing; ++i) {
     placement.computing.push_back(cores[order[i]].processor);

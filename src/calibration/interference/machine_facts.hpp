@@ -1,4 +1,4 @@
-// What a machine has that experiments on interference need, and which of its cores do what.
+// The parts of a machine that experiments on interference need, and the roles of its cores.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +31,9 @@ struct MachineFacts {
   bool ranks_are_here = true;  // on one host
   bool has_wide_vectors = false;
   bool has_streaming_stores = false;
-  std::string no_counters = {};  // why hardware counters cannot be read; empty: they can
-  bool has_disk = false;         // a folder was named
-  bool has_device = false;       // likewise
+  std::string no_counters = {};           // why hardware counters cannot be read; empty: they can
+  bool has_disk = false;                  // a folder was named
+  bool has_device = false;                // likewise
   std::vector<std::string> kernels = {};  // of the program's own applications
 
   std::uint32_t cores_of_socket() const;  // of the first

@@ -264,9 +264,9 @@ class PointMeasurement {
     const bool beside = which == Slot::both;
     const auto add = [&](Rounds& rounds, double value) {
       if (value <= 0) return;
-      (beside ? again ? rounds.beside_again : rounds.beside
-              : again ? rounds.alone_again
-                      : rounds.alone)
+      (beside  ? again ? rounds.beside_again : rounds.beside
+       : again ? rounds.alone_again
+               : rounds.alone)
           .push_back(value);
     };
     const bool has_presence = static_cast<bool>(parts_.presence.begin);

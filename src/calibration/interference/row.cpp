@@ -12,9 +12,9 @@ namespace vicinal::interference {
 namespace {
 
 constexpr std::array kOfDifference{
-    &Difference::alone,      &Difference::beside,      &Difference::low_alone,
-    &Difference::high_alone, &Difference::low_beside,  &Difference::high_beside,
-    &Difference::change,     &Difference::noise,       &Difference::chance};
+    &Difference::alone,      &Difference::beside,     &Difference::low_alone,
+    &Difference::high_alone, &Difference::low_beside, &Difference::high_beside,
+    &Difference::change,     &Difference::noise,      &Difference::chance};
 constexpr std::array kOfRow{&Row::kernel_bytes, &Row::megahertz_alone, &Row::megahertz_beside,
                             &Row::misses_alone, &Row::misses_beside};
 constexpr std::string_view kEnd = "end";
@@ -76,10 +76,10 @@ std::string model_csv(std::span<const Row> rows) {
     if (!row.computation.is_measured() || !row.transfer.is_measured()) continue;
     const double moved = row.kernel_bytes * row.point.cores;
     const auto bytes = static_cast<double>(row.point.bytes);
-    text += fmt::format("{},{},{:.6g},{:.6g},{:.6g},{:.6g}\n", row.point.experiment.substr(6),
-                        row.point.cores, moved / row.computation.alone,
-                        moved / row.computation.beside, bytes / row.transfer.alone,
-                        bytes / row.transfer.beside);
+    text +=
+        fmt::format("{},{},{:.6g},{:.6g},{:.6g},{:.6g}\n", row.point.experiment.substr(6),
+                    row.point.cores, moved / row.computation.alone, moved / row.computation.beside,
+                    bytes / row.transfer.alone, bytes / row.transfer.beside);
   }
   if (text.empty()) return {};
   return "placement,cores,computation_alone,computation_beside,transfer_alone,transfer_beside\n" +

@@ -13,13 +13,14 @@ namespace vicinal::interference {
 
 struct Row {
   Point point;
-  bool shares = false;      // computation and transfer have a core in common
+  bool shares = false;          // computation and transfer have a core in common
   Difference computation = {};  // of an operation of the kernel
   Difference transfer = {};     // of a transfer
-  double kernel_bytes = 0;  // that an operation of the kernel moves
-  double megahertz_alone = 0;  // of the core that transfers, while nothing else runs; 0: not known
+  double kernel_bytes = 0;      // that an operation of the kernel moves
+  double megahertz_alone = 0;   // of the core that transfers, while nothing else runs; 0: not known
   double megahertz_beside = 0;
-  double misses_alone = 0;  // cache misses per second while the kernel runs alone, and beside; 0: not known
+  double misses_alone =
+      0;  // cache misses per second while the kernel runs alone, and beside; 0: not known
   double misses_beside = 0;
 };
 

@@ -39,28 +39,28 @@ void in_turn(Rounds& rounds, std::uint32_t count, const std::function<double()>&
         const bool is_alone = first == (round % 2 == 0);
         const double seconds = is_alone ? alone() : beside();
         (is_alone ? again ? rounds.alone_again : rounds.alone
-                  : again ? rounds.beside_again
-                          : rounds.beside)
+         : again  ? rounds.beside_again
+                  : rounds.beside)
             .push_back(seconds);
       }
     }
   }
 }
 
-const Codelet& short_codelet() {
-  static const Codelet codelet{.name = "short", .cpu = [](KernelContext&) {
-                                 const Time end = drivers::monotonic_now() + Time{5'000};
-                                 while (drivers::monotonic_now() < end) {
-                                 }
-                               }};
-  return codelet;
+Codelet short_codelet() {
+  return {.name = "short", .cpu = [](KernelContext&) {
+            const Time end = drivers::monotonic_now() + Time{5'000};
+            while (drivers::monotonic_now() < end) {
+            }
+          }};
 }
 
 double seconds_per_task(const Options& options) {
   constexpr int kTasks = 1000;
+  const Codelet codelet = short_codelet();  // outlives the tasks
   Runtime runtime(options);
   const Time begin = drivers::monotonic_now();
-  for (int i = 0; i < kTasks; ++i) runtime.submit({.codelet = &short_codelet()});
+  for (int i = 0; i < kTasks; ++i) runtime.submit({.codelet = &codelet});
   runtime.wait();
   return (drivers::monotonic_now() - begin).seconds() / kTasks;
 }
@@ -102,25 +102,26 @@ double by_transport() {
   return seconds / (2 * kMessages);
 }
 
-const Codelet& touch_codelet() {
-  static const Codelet codelet{.name = "touch", .cpu = [](KernelContext& k) { *k.data<float>(0) = 1; }};
-  return codelet;
+Codelet touch_codelet() {
+  return {.name = "touch", .cpu = [](KernelContext& k) { *k.data<float>(0) = 1; }};
 }
 
 // The same by tasks of the two ranks in turn, each of which writes what the other has written.
 double by_runtime() {
   comm::LocalWorld world(2);
+  const Codelet codelet = touch_codelet();
   double seconds = 0;
   const auto run = [&](std::uint32_t rank) {
-    const auto impl = std::make_shared<internals::RanksImpl>([&] { return world.transport(RankId{rank}); });
+    const auto impl =
+        std::make_shared<internals::RanksImpl>([&] { return world.transport(RankId{rank}); });
     Runtime runtime(plain_options(1), internals::RanksOpener::make(impl));
     const Handle datum = runtime.register_empty(RankId{0}, Bytes{4}, "message");
-    runtime.submit({.codelet = &touch_codelet(), .operands = {W(datum)}});
+    runtime.submit({.codelet = &codelet, .operands = {W(datum)}});
     runtime.wait();
     const Time begin = drivers::monotonic_now();
     for (int i = 0; i < kMessages; ++i) {
       for (const std::uint32_t at : {1U, 0U}) {
-        runtime.submit({.codelet = &touch_codelet(), .operands = {RW(datum)}, .rank = RankId{at}});
+        runtime.submit({.codelet = &codelet, .operands = {RW(datum)}, .rank = RankId{at}});
       }
     }
     runtime.wait();

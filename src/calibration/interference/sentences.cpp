@@ -22,22 +22,29 @@ bool is_latency(const Point& point) {
 
 double value_on(Axis axis, const Point& point) {
   switch (axis) {
-    case Axis::cores: return point.cores;
-    case Axis::bytes: return static_cast<double>(point.bytes);
-    case Axis::intensity: return intensity_of(point);
-    default: return point.number;
+    case Axis::cores:
+      return point.cores;
+    case Axis::bytes:
+      return static_cast<double>(point.bytes);
+    case Axis::intensity:
+      return intensity_of(point);
+    default:
+      return point.number;
   }
 }
 
 std::string where_on(Axis axis, const Point& point) {
   switch (axis) {
-    case Axis::cores: return fmt::format("{} core{}", point.cores, point.cores == 1 ? "" : "s");
+    case Axis::cores:
+      return fmt::format("{} core{}", point.cores, point.cores == 1 ? "" : "s");
     case Axis::bytes:
-      return point.bytes < 1024            ? fmt::format("{} bytes", point.bytes)
+      return point.bytes < 1024           ? fmt::format("{} bytes", point.bytes)
              : point.bytes < (1ULL << 20) ? fmt::format("{} KiB", point.bytes >> 10)
-                                           : fmt::format("{} MiB", point.bytes >> 20);
-    case Axis::intensity: return fmt::format("{:.2g} flop/B", intensity_of(point));
-    default: return {};
+                                          : fmt::format("{} MiB", point.bytes >> 20);
+    case Axis::intensity:
+      return fmt::format("{:.2g} flop/B", intensity_of(point));
+    default:
+      return {};
   }
 }
 
@@ -55,7 +62,8 @@ std::vector<Curve> curves_of(const Experiment& experiment, std::span<const Row> 
   for (const Row& row : rows) {
     if (row.point.experiment != experiment.name || (row.shares && !shared)) continue;
     const std::string name = name_of_curve(experiment.axis, row.point);
-    auto at = std::find_if(curves.begin(), curves.end(), [&](const auto& c) { return c.first == name; });
+    auto at =
+        std::find_if(curves.begin(), curves.end(), [&](const auto& c) { return c.first == name; });
     if (at == curves.end()) at = curves.insert(curves.end(), {name, {}});
     at->second.push_back(&row);
   }
@@ -101,7 +109,8 @@ std::string change_along(Axis axis, Curve curve, Quantity quantity, bool of_band
   if (end.empty()) return words;
   if (first == curve.back()) return fmt::format("{} at {}", words, end);
   return fmt::format("{} {} {}, at {} it {}", from_the_first ? "up to" : "from",
-                     where_on(axis, first->point), from_the_first ? "changes" : "on changes", end, words);
+                     where_on(axis, first->point), from_the_first ? "changes" : "on changes", end,
+                     words);
 }
 
 double largest_noise(const Curve& curve, Quantity quantity) {
@@ -122,7 +131,8 @@ std::string beside_words(const Experiment& experiment, const Point& point) {
     words += fmt::format(" on {}", where_on(Axis::cores, point));
   }
   if (experiment.axis == Axis::placement) {
-    words += fmt::format(", data on node {} and the thread on node {},", point.transfer_node, point.thread_node);
+    words += fmt::format(", data on node {} and the thread on node {},", point.transfer_node,
+                         point.thread_node);
   }
   return words;
 }
@@ -153,7 +163,8 @@ std::string sentence_of_curves(const Experiment& experiment, const std::vector<C
   for (const Curve& curve : curves) {
     for (const Quantity quantity : {&Row::transfer, &Row::computation}) {
       // How fast workers look for tasks is nobody's concern.
-      if (quantity == &Row::computation && curve.front()->point.kernel.starts_with("poll")) continue;
+      if (quantity == &Row::computation && curve.front()->point.kernel.starts_with("poll"))
+        continue;
       any = any || std::any_of(curve.begin(), curve.end(),
                                [&](const Row* row) { return (row->*quantity).is_measured(); });
       const std::string clause = clause_of(experiment, curve, quantity);
@@ -162,8 +173,10 @@ std::string sentence_of_curves(const Experiment& experiment, const std::vector<C
     }
   }
   if (!any) return {};
-  if (sentence.empty()) return fmt::format("Nothing changes beyond noise (up to {:.1f} %).", 100 * noise);
-  return noise > 0 ? fmt::format("{}; nothing else changes beyond noise (up to {:.1f} %).", sentence, 100 * noise)
+  if (sentence.empty())
+    return fmt::format("Nothing changes beyond noise (up to {:.1f} %).", 100 * noise);
+  return noise > 0 ? fmt::format("{}; nothing else changes beyond noise (up to {:.1f} %).",
+                                 sentence, 100 * noise)
                    : sentence + ".";
 }
 
@@ -184,26 +197,33 @@ std::string frequency_sentence(std::span<const Row> rows) {
   if (most == 0) return "The system told no frequency while it was measured.";
   constexpr double kSame = 1.05;
   if (most < kSame * least) {
-    return fmt::format("The core stayed at {:.0f} MHz, so that nothing is seen of other frequencies; cpupower sets them.", most);
+    return fmt::format(
+        "The core stayed at {:.0f} MHz, so that nothing is seen of other frequencies; cpupower "
+        "sets them.",
+        most);
   }
   std::vector<const Row*> of;
   for (const Row& row : rows) {
     if (row.point.experiment == "frequency" && is_latency(row.point)) of.push_back(&row);
   }
   if (of.size() < 2) return "Too little was measured.";
-  const auto [slow, fast] = std::minmax_element(of.begin(), of.end(), [](const Row* a, const Row* b) {
-    return a->megahertz_alone < b->megahertz_alone;
-  });
-  return fmt::format("The core ran at {:.0f} to {:.0f} MHz; a short transfer took {:.2f} us at the lowest and {:.2f} us at the highest.",
-                     least, most, 1e6 * (*slow)->transfer.alone, 1e6 * (*fast)->transfer.alone);
+  const auto [slow, fast] = std::minmax_element(
+      of.begin(), of.end(),
+      [](const Row* a, const Row* b) { return a->megahertz_alone < b->megahertz_alone; });
+  return fmt::format(
+      "The core ran at {:.0f} to {:.0f} MHz; a short transfer took {:.2f} us at the lowest and "
+      "{:.2f} us at the highest.",
+      least, most, 1e6 * (*slow)->transfer.alone, 1e6 * (*fast)->transfer.alone);
 }
 
 std::string overhead_sentence(std::span<const Row> rows) {
   for (const Row& row : rows) {
     if (row.point.experiment != "runtime-overhead" || !row.transfer.is_measured()) continue;
     if (!row.transfer.is_seen()) return "No cost of the runtime's layers is seen beyond noise.";
-    return fmt::format("A message between two ranks of one process takes {:.1f} us, and {:.1f} us as the operand of tasks.",
-                       1e6 * row.transfer.alone, 1e6 * row.transfer.beside);
+    return fmt::format(
+        "A message between two ranks of one process takes {:.1f} us, and {:.1f} us as the operand "
+        "of tasks.",
+        1e6 * row.transfer.alone, 1e6 * row.transfer.beside);
   }
   return {};
 }
@@ -212,8 +232,12 @@ std::string overhead_sentence(std::span<const Row> rows) {
 
 std::string share_words(double share) {
   constexpr double kNear = 0.02;
-  constexpr std::array<std::pair<double, std::string_view>, 6> kWords{
-      {{0.25, "a quarter"}, {1.0 / 3, "a third"}, {0.5, "half"}, {2.0 / 3, "two thirds"}, {0.75, "three quarters"}, {0.9, "nine tenths"}}};
+  constexpr std::array<std::pair<double, std::string_view>, 6> kWords{{{0.25, "a quarter"},
+                                                                       {1.0 / 3, "a third"},
+                                                                       {0.5, "half"},
+                                                                       {2.0 / 3, "two thirds"},
+                                                                       {0.75, "three quarters"},
+                                                                       {0.9, "nine tenths"}}};
   for (const auto& [value, word] : kWords) {
     if (std::abs(share - value) <= kNear) return fmt::format("{} ({:.0f} %)", word, 100 * share);
   }
@@ -232,7 +256,8 @@ std::string sentence_of(const Experiment& experiment, std::span<const Row> rows,
   } else {
     std::vector<Curve> curves = curves_of(experiment, rows, false);
     // Where every point shares a core, or all cores are wanted, that is what there is.
-    if (curves.empty() || experiment.axis == Axis::kernel) curves = curves_of(experiment, rows, true);
+    if (curves.empty() || experiment.axis == Axis::kernel)
+      curves = curves_of(experiment, rows, true);
     sentence = sentence_of_curves(experiment, curves);
   }
   if (sentence.empty()) sentence = "Nothing has been measured.";
@@ -242,7 +267,8 @@ std::string sentence_of(const Experiment& experiment, std::span<const Row> rows,
 
 std::string picture_json(const Experiment& experiment, std::span<const Row> rows) {
   const std::vector<Curve> curves = curves_of(experiment, rows, true);
-  const bool has_axis = experiment.axis == Axis::cores || experiment.axis == Axis::bytes || experiment.axis == Axis::intensity;
+  const bool has_axis = experiment.axis == Axis::cores || experiment.axis == Axis::bytes ||
+                        experiment.axis == Axis::intensity;
   if (!has_axis || curves.empty()) return {};
   Json series = Json::array();
   Json plots = Json::array();
@@ -265,22 +291,39 @@ std::string picture_json(const Experiment& experiment, std::span<const Row> rows
           high.push_back(1e6 * (beside ? d.high_beside : d.high_alone));
         }
         if (x.empty()) continue;
-        of_panel.push_back({{"series", beside ? "side by side" : "alone"}, {"dash", beside ? "--" : "-"}, {"x", x}, {"y", y}, {"low", low}, {"high", high}});
+        of_panel.push_back({{"series", beside ? "side by side" : "alone"},
+                            {"dash", beside ? "--" : "-"},
+                            {"x", x},
+                            {"y", y},
+                            {"low", low},
+                            {"high", high}});
       }
       if (of_panel.empty()) continue;
-      panels.push_back({{"name", fmt::format("{}, {}{}", kernel_words(point.kernel), transfer_words(point.transfer), experiment.axis == Axis::bytes ? "" : is_latency(point) ? ", short" : ", long")},
-                        {"x_label", experiment.axis == Axis::cores ? "cores that compute" : experiment.axis == Axis::bytes ? "bytes of a transfer" : "flop per byte"},
+      panels.push_back({{"name", fmt::format("{}, {}{}", kernel_words(point.kernel),
+                                             transfer_words(point.transfer),
+                                             experiment.axis == Axis::bytes ? ""
+                                             : is_latency(point)            ? ", short"
+                                                                            : ", long")},
+                        {"x_label", experiment.axis == Axis::cores   ? "cores that compute"
+                                    : experiment.axis == Axis::bytes ? "bytes of a transfer"
+                                                                     : "flop per byte"},
                         {"x_scale", experiment.axis == Axis::cores ? "linear" : "log"},
                         {"marks", Json::array()},
                         {"curves", of_panel},
                         {"limits", Json::array()}});
     }
-    if (!panels.empty()) plots.push_back({{"name", quantity == &Row::transfer ? "Time of a transfer" : "Time of a run of the kernel"}, {"unit", "us"}, {"panels", panels}});
+    if (!panels.empty())
+      plots.push_back({{"name", quantity == &Row::transfer ? "Time of a transfer"
+                                                           : "Time of a run of the kernel"},
+                       {"unit", "us"},
+                       {"panels", panels}});
   }
   if (plots.empty()) return {};
   series.push_back("alone");
   series.push_back("side by side");
-  const Json picture{{"title", fmt::format("{}: {}", experiment.name, experiment.question)}, {"series", series}, {"plots", plots}};
+  const Json picture{{"title", fmt::format("{}: {}", experiment.name, experiment.question)},
+                     {"series", series},
+                     {"plots", plots}};
   return picture.dump(1) + "\n";
 }
 

@@ -17,7 +17,7 @@ struct ThisMachine {
 // `disk`: a folder, or empty. `mpi`: the option of the runtime. Throws UsageError.
 ThisMachine open_this_machine(const std::string& disk, const std::string& mpi);
 
-// Whether this process measures; else it answers, until the one that measures ends that.
+// Rank 0 measures; the others answer until rank 0 has ended.
 bool leads(const ThisMachine& machine);
 void answer(const ThisMachine& machine);
 

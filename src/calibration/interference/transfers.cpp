@@ -34,17 +34,20 @@ class File {
   explicit File(const std::string& folder) : path_(folder + "/vicinal-interference-XXXXXX") {
     descriptor_ = ::mkstemp(path_.data());
     if (descriptor_ < 0) {
-      throw DeviceError(fmt::format("cannot write into {}: {}; name another folder", folder, std::strerror(errno)));
+      throw DeviceError(fmt::format("cannot write into {}: {}; name another folder", folder,
+                                    std::strerror(errno)));
     }
     ::unlink(path_.c_str());
-    ::fcntl(descriptor_, F_SETFL, O_DIRECT);  // refused by some file systems: their cache is measured
+    ::fcntl(descriptor_, F_SETFL,
+            O_DIRECT);  // refused by some file systems: their cache is measured
   }
   ~File() { ::close(descriptor_); }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   void copy(std::byte* memory, std::uint64_t bytes) const {
     const auto length = static_cast<ssize_t>(bytes);
-    if (::pwrite(descriptor_, memory, bytes, 0) != length || ::pread(descriptor_, memory, bytes, 0) != length) {
+    if (::pwrite(descriptor_, memory, bytes, 0) != length ||
+        ::pread(descriptor_, memory, bytes, 0) != length) {
       throw DeviceError(fmt::format("{}: {}; give it room", path_, std::strerror(errno)));
     }
   }
@@ -79,7 +82,8 @@ class Side final : public comm::TransportEvents {
     std::byte bytes[kSmallBytes] = {};
     std::memcpy(bytes, &message.order, sizeof message.order);
     std::memcpy(bytes + 1, &message.bytes, sizeof message.bytes);
-    const std::uint64_t length = message.order == Order::ping ? std::max<std::uint64_t>(message.bytes, 1) : 9;
+    const std::uint64_t length =
+        message.order == Order::ping ? std::max<std::uint64_t>(message.bytes, 1) : 9;
     transport_.post_message(other_, {bytes, length});
   }
   void send(comm::Channel channel, const std::byte* from, std::uint64_t bytes) {
@@ -119,7 +123,8 @@ class Side final : public comm::TransportEvents {
       } else {
         std::this_thread::yield();
       }
-      if (!lost_.empty()) throw DeviceError(fmt::format("the other rank is lost: {}; start both again", lost_));
+      if (!lost_.empty())
+        throw DeviceError(fmt::format("the other rank is lost: {}; start both again", lost_));
     }
   }
 
@@ -156,8 +161,10 @@ double seconds_since(Time begin) {
 
 Transfer copies_in_memory(const Point& point) {
   const std::uint64_t size = std::max(kBuffers, point.bytes);
-  const auto from = std::make_shared<drivers::MappedMemory>(memory_on(point.transfer_node, Bytes{size}));
-  const auto to = std::make_shared<drivers::MappedMemory>(memory_on(point.transfer_node, Bytes{size}));
+  const auto from =
+      std::make_shared<drivers::MappedMemory>(memory_on(point.transfer_node, Bytes{size}));
+  const auto to =
+      std::make_shared<drivers::MappedMemory>(memory_on(point.transfer_node, Bytes{size}));
   return [from, to, size, bytes = point.bytes, at = std::uint64_t{0}]() mutable {
     // A page further at least, so that small copies find nothing in the cache either.
     const std::uint64_t step = std::max<std::uint64_t>(bytes, 4096);
@@ -171,7 +178,8 @@ Transfer copies_in_memory(const Point& point) {
 Transfer copies_to_disk(const Point& point, const std::string& folder) {
   const std::uint64_t bytes = std::max<std::uint64_t>(kSmallBytes, point.bytes);
   const auto file = std::make_shared<File>(folder);
-  const auto memory = std::make_shared<drivers::MappedMemory>(memory_on(point.transfer_node, Bytes{bytes}));
+  const auto memory =
+      std::make_shared<drivers::MappedMemory>(memory_on(point.transfer_node, Bytes{bytes}));
   return [file, memory, bytes] {
     const Time begin = drivers::monotonic_now();
     file->copy(memory->address(), bytes);
@@ -190,7 +198,8 @@ Transfer messages_between_ranks(const Point& point, comm::Transport& transport) 
       return seconds_since(begin) / 2;
     };
   }
-  const auto memory = std::make_shared<drivers::MappedMemory>(memory_on(point.transfer_node, Bytes{2 * bytes}));
+  const auto memory =
+      std::make_shared<drivers::MappedMemory>(memory_on(point.transfer_node, Bytes{2 * bytes}));
   return [side, memory, bytes] {
     side->post({Order::payload, bytes});
     side->next_message();
