@@ -137,8 +137,8 @@ class InterferenceRun {
 
   void measure(const std::vector<interference::Point>& points, reports::RowFile& file,
                std::map<std::string, interference::PreparedKernel> kernels) {
-    const interference::MeasureSettings settings{.slot_seconds = arguments_.quick ? 0.01 : 0.03,
-                                                 .rounds = arguments_.quick ? 11U : 15U,
+    const interference::MeasureSettings settings{.slot_seconds = arguments_.quick ? 0.006 : 0.03,
+                                                 .rounds = arguments_.quick ? 21U : 25U,
                                                  .memory = arguments_.quick ? 32_MiB : 128_MiB,
                                                  .disk = arguments_.disk,
                                                  .kernels = std::move(kernels)};

@@ -68,8 +68,9 @@ Difference difference_of(const Rounds& rounds) {
   const std::vector<double> beside_again = first(rounds.beside_again);
   std::vector<double> differences;
   for (std::size_t i = 0; i < count; ++i) {
+    // Of the same twice the shorter: interruptions only lengthen.
     differences.push_back(
-        (log_ratio(beside[i], alone[i]) + log_ratio(beside_again[i], alone_again[i])) / 2);
+        log_ratio(std::min(beside[i], beside_again[i]), std::min(alone[i], alone_again[i])));
   }
   Difference result;
   result.noise = std::max(change_between(alone, alone_again), change_between(beside, beside_again));

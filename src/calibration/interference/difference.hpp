@@ -36,7 +36,7 @@ struct Difference {
 };
 
 // Of as many rounds as all four have. `change` is the median over the rounds, each of which compares what was measured
-// within it.
+// within it: the shorter of the same twice, for interruptions only lengthen.
 Difference difference_of(const Rounds& rounds);
 
 // The chance of a sum of signed ranks as far from its mean as that of these numbers, if each is as likely positive as

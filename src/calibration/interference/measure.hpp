@@ -23,7 +23,7 @@ enum class Slot : std::uint8_t { computation, transfer, both };
 
 struct MeasureSettings {
   double slot_seconds = 0.02;  // that each condition goes on
-  std::uint32_t rounds = 11;
+  std::uint32_t rounds = 21;
   Bytes memory = {32 << 20};  // of each thread that computes
   std::string disk = {};      // folder
   // Kernels of applications, by name.
