@@ -266,8 +266,9 @@ TEST(InterferenceRows, SweepsAreBytesPerSecond) {
   row.transfer = changed(3.0);
   // 4 * 500 bytes in 1 us and in 2 us; 1000 bytes in 1 us and in 4 us.
   EXPECT_EQ(model_csv(std::vector<Row>{row}),
-            "placement,cores,computation_alone,computation_beside,transfer_alone,transfer_beside\n"
-            "local,4,2e+09,1e+09,1e+09,2.5e+08\n");
+            "computation_node,transfer_node,cores,computations_alone,computations_beside,"
+            "transfer_alone,transfer_beside\n"
+            "0,0,4,2000,1000,1000,250\n");
   EXPECT_EQ(model_csv({}), "");
 }
 

@@ -74,15 +74,16 @@ std::string model_csv(std::span<const Row> rows) {
   for (const Row& row : rows) {
     if (!row.point.experiment.starts_with("model-")) continue;
     if (!row.computation.is_measured() || !row.transfer.is_measured()) continue;
-    const double moved = row.kernel_bytes * row.point.cores;
-    const auto bytes = static_cast<double>(row.point.bytes);
-    text +=
-        fmt::format("{},{},{:.6g},{:.6g},{:.6g},{:.6g}\n", row.point.experiment.substr(6),
-                    row.point.cores, moved / row.computation.alone, moved / row.computation.beside,
-                    bytes / row.transfer.alone, bytes / row.transfer.beside);
+    const double moved = 1e-6 * row.kernel_bytes * row.point.cores;
+    const double transferred = 1e-6 * static_cast<double>(row.point.bytes);
+    text += fmt::format("{},{},{},{:.6g},{:.6g},{:.6g},{:.6g}\n", row.point.computation_node,
+                        row.point.transfer_node, row.point.cores, moved / row.computation.alone,
+                        moved / row.computation.beside, transferred / row.transfer.alone,
+                        transferred / row.transfer.beside);
   }
   if (text.empty()) return {};
-  return "placement,cores,computation_alone,computation_beside,transfer_alone,transfer_beside\n" +
+  return "computation_node,transfer_node,cores,computations_alone,computations_beside,"
+         "transfer_alone,transfer_beside\n" +
          text;
 }
 

@@ -31,8 +31,8 @@ std::string csv_header();
 // None: the line was cut off.
 std::optional<Row> row_of(const Point& point, std::string_view rest);
 
-// The sweeps of the contention model, in the form of the machine files' calibration: bytes per second of all cores together
-// and of the transfer, alone and side by side. Empty: there is none.
+// The sweeps of the contention model, by the NUMA nodes of their data: MB/s of all cores together and of the transfer, alone
+// and side by side. Empty: there is none.
 std::string model_csv(std::span<const Row> rows);
 
 }  // namespace vicinal::interference
