@@ -151,6 +151,7 @@ int run(int argc, char** argv) {
   add_machine(app, session);
   add_calibrate(app, session);
   add_contention(app, session);
+  add_interference(app, session);
   add_policies(app, session);
   add_options(app, session);
   add_events(app, session);

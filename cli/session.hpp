@@ -25,6 +25,7 @@ void add_generate(CLI::App& app, Session& session);
 void add_machine(CLI::App& app, Session& session);
 void add_contention(CLI::App& app, Session& session);
 void add_calibrate(CLI::App& app, Session& session);
+void add_interference(CLI::App& app, Session& session);
 void add_policies(CLI::App& app, Session& session);
 void add_options(CLI::App& app, Session& session);
 void add_events(CLI::App& app, Session& session);

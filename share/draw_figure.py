@@ -64,6 +64,7 @@ def draw_panel(axes, panel, series, handles):
         width = 1.2 + 1.8 * (1 - (number + 1) / len(series))
         handles.setdefault(curve["series"], axes.plot(
             curve["x"], curve["y"], color=COLOURS[number % len(COLOURS)], marker=MARKERS[number % len(MARKERS)],
+            linestyle=curve.get("dash", "-"),
             linewidth=width, markersize=3 + 1.6 * width, markeredgecolor="white", markeredgewidth=0.6,
             zorder=3 + number)[0])
         if curve.get("low", curve["y"]) != curve.get("high", curve["y"]):  # quartiles

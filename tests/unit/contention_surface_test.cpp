@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
 // Latency is 100 ns up to 40 GB/s, from there it rises to 200 ns at 80 GB/s: L(b) = 2.5 b.
-constexpr const char* kFlat =
+constexpr const char* kFlatSurface =
     "read_share,bandwidth,latency\n"
     "1,1000,100\n1,40000,100\n1,80000,200\n";
 
@@ -38,7 +38,7 @@ void expect_shares(const ContentionShares& shares, double computations, double t
 }
 
 TEST(ContentionSurface, NobodyWaitsWhileLatencyDoesNotRise) {
-  const ContentionShares shares = predict_contention(model_of(kFlat), 3, 0, 0);
+  const ContentionShares shares = predict_contention(model_of(kFlatSurface), 3, 0, 0);
   expect_shares(shares, 30, 10);
   EXPECT_NEAR(shares.alone.value / 1e9, 30, 1e-6);
   EXPECT_NEAR(shares.total.value / 1e9, 80, 1e-6);
@@ -47,18 +47,18 @@ TEST(ContentionSurface, NobodyWaitsWhileLatencyDoesNotRise) {
 TEST(ContentionSurface, ALoadAndItsLatencyAgree) {
   // Eight cores and the transfer have 90 GB/s x 100 ns in flight: b = 9000 / L and L = 2.5 b give b = 60 GB/s at 150 ns,
   // two thirds for each.
-  expect_shares(predict_contention(model_of(kFlat), 8, 0, 0), 80.0 * 2 / 3, 10.0 * 2 / 3);
+  expect_shares(predict_contention(model_of(kFlatSurface), 8, 0, 0), 80.0 * 2 / 3, 10.0 * 2 / 3);
   // Alone: b^2 = 8000 / 2.5.
-  EXPECT_NEAR(predict_contention(model_of(kFlat), 8, 0, 0).alone.value / 1e9, 56.5685425, 1e-6);
+  EXPECT_NEAR(predict_contention(model_of(kFlatSurface), 8, 0, 0).alone.value / 1e9, 56.5685425, 1e-6);
 }
 
 TEST(ContentionSurface, ALoadBeyondTheCurveHasItsLargestBandwidth) {
   // 25 cores and the transfer ask for 260 GB/s; 80 are there, in proportion.
-  expect_shares(predict_contention(model_of(kFlat), 25, 0, 0), 80.0 * 25 / 26, 80.0 / 26);
+  expect_shares(predict_contention(model_of(kFlatSurface), 25, 0, 0), 80.0 * 25 / 26, 80.0 / 26);
 }
 
 TEST(ContentionSurface, SomeOfTheTransferIsAlwaysLeft) {
-  ContentionModel model = model_of(kFlat);
+  ContentionModel model = model_of(kFlatSurface);
   model.local.least_share = 0.9;
   // 9 GB/s stay; the cores share the 71 GB/s beside.
   expect_shares(predict_contention(model, 25, 0, 0), 71, 9);
@@ -67,13 +67,13 @@ TEST(ContentionSurface, SomeOfTheTransferIsAlwaysLeft) {
 }
 
 TEST(ContentionSurface, DataOnDifferentNodesDoNotMeet) {
-  const ContentionShares shares = predict_contention(model_of(kFlat), 8, 0, 1);
+  const ContentionShares shares = predict_contention(model_of(kFlatSurface), 8, 0, 1);
   expect_shares(shares, 56.5685425, 10);
   EXPECT_NEAR(shares.computations.value, shares.alone.value, 1);
 }
 
 TEST(ContentionSurface, TheWayToAnotherSocketAddsItsLatencyAndItsLimit) {
-  ContentionModel model = model_of(kFlat);
+  ContentionModel model = model_of(kFlatSurface);
   model.remote.core = {5e9};  // 100 ns more: 1000 in flight / (100 + 100)
   // Four cores: 4 x 1000 / (100 + 100) = 20 GB/s, at which nothing waits.
   expect_shares(predict_contention(model, 4, 1, 1), 20, 10);
@@ -88,7 +88,7 @@ TEST(ContentionSurface, TheWayToAnotherSocketAddsItsLatencyAndItsLimit) {
 
 TEST(ContentionSurface, MixesAreInterpolated) {
   // Writes alone have half of the bandwidth at the same latencies.
-  ContentionModel model = model_of(std::string(kFlat) + "0,1000,100\n0,20000,100\n0,40000,200\n");
+  ContentionModel model = model_of(std::string(kFlatSurface) + "0,1000,100\n0,20000,100\n0,40000,200\n");
   model.surface->computation_reads = 1;
   model.surface->transfer_reads = 0;
   model.local.transfer = {30e9};
