@@ -49,7 +49,8 @@ TEST(ContentionSurface, ALoadAndItsLatencyAgree) {
   // two thirds for each.
   expect_shares(predict_contention(model_of(kFlatSurface), 8, 0, 0), 80.0 * 2 / 3, 10.0 * 2 / 3);
   // Alone: b^2 = 8000 / 2.5.
-  EXPECT_NEAR(predict_contention(model_of(kFlatSurface), 8, 0, 0).alone.value / 1e9, 56.5685425, 1e-6);
+  EXPECT_NEAR(predict_contention(model_of(kFlatSurface), 8, 0, 0).alone.value / 1e9, 56.5685425,
+              1e-6);
 }
 
 TEST(ContentionSurface, ALoadBeyondTheCurveHasItsLargestBandwidth) {
@@ -88,7 +89,8 @@ TEST(ContentionSurface, TheWayToAnotherSocketAddsItsLatencyAndItsLimit) {
 
 TEST(ContentionSurface, MixesAreInterpolated) {
   // Writes alone have half of the bandwidth at the same latencies.
-  ContentionModel model = model_of(std::string(kFlatSurface) + "0,1000,100\n0,20000,100\n0,40000,200\n");
+  ContentionModel model =
+      model_of(std::string(kFlatSurface) + "0,1000,100\n0,20000,100\n0,40000,200\n");
   model.surface->computation_reads = 1;
   model.surface->transfer_reads = 0;
   model.local.transfer = {30e9};
