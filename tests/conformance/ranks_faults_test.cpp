@@ -59,9 +59,9 @@ struct Deviation {
 };
 
 // Steps of a ring of data, of which each rank owns two: large ones, and small ones that go without credit.
-class FaultyRing {
+class Ring {
  public:
-  explicit FaultyRing(Runtime& runtime, std::uint64_t larger = 0) : runtime_(runtime) {
+  explicit Ring(Runtime& runtime, std::uint64_t larger = 0) : runtime_(runtime) {
     for (std::uint32_t i = 0; i < 2 * kRanks; ++i) {
       const std::uint64_t numbers = i % 2 == 0 ? 2000 : 20;
       x_.push_back(runtime.register_empty(RankId{i % kRanks}, Bytes{8 * (numbers + larger)},
@@ -94,10 +94,10 @@ class FaultyRing {
 
 // The program on each rank, and `meanwhile`, beside them, once all have begun. A rank that nobody reaches any more ends
 // when the others have.
-class FaultyRun {
+class FaultyRanks {
  public:
-  FaultyRun(std::uint64_t seed, const Options& options = quiet_options(),
-            const comm::ExchangeRules& rules = quick_rules())
+  FaultyRanks(std::uint64_t seed, const Options& options = quiet_options(),
+              const comm::ExchangeRules& rules = quick_rules())
       : world(kRanks, {.seed = seed, .delayed = 0.25, .most_delay = 5}),
         options_(options),
         rules_(rules) {}
@@ -167,8 +167,8 @@ class RanksFaults : public ::testing::Test {
 TEST_F(RanksFaults, ADeadRankIsNamedWithWhatItDid) {
   repeat(4, [](std::uint64_t seed, base::Random& random) {
     const auto dead = static_cast<std::uint32_t>(random.below(kRanks));
-    FaultyRun run(seed);
-    const auto outcomes = run.run([](Runtime& runtime) { FaultyRing(runtime).go_on(); },
+    FaultyRanks run(seed);
+    const auto outcomes = run.run([](Runtime& runtime) { Ring(runtime).go_on(); },
                                   [&] {
                                     std::this_thread::sleep_for(Milliseconds(60));
                                     sleep_up_to(random, 20);
@@ -186,8 +186,8 @@ TEST_F(RanksFaults, ADeadRankIsNamedWithWhatItDid) {
 TEST_F(RanksFaults, ASilentRankIsNamedWithWhatItDid) {
   repeat(1, [](std::uint64_t seed, base::Random& random) {
     const auto silent = static_cast<std::uint32_t>(random.below(kRanks));
-    FaultyRun run(seed);
-    const auto outcomes = run.run([](Runtime& runtime) { FaultyRing(runtime).go_on(); },
+    FaultyRanks run(seed);
+    const auto outcomes = run.run([](Runtime& runtime) { Ring(runtime).go_on(); },
                                   [&] {
                                     std::this_thread::sleep_for(Milliseconds(60));
                                     sleep_up_to(random, 20);
@@ -212,9 +212,9 @@ TEST_F(RanksFaults, ALongKernelIsNoSilence) {
                        }};
   comm::ExchangeRules rules = quick_rules();
   rules.silence = {600'000'000};
-  FaultyRun run(1, quiet_options(), rules);
+  FaultyRanks run(1, quiet_options(), rules);
   const auto outcomes = run.run([&](Runtime& runtime) {
-    FaultyRing ring(runtime);
+    Ring ring(runtime);
     ring.step(1, 1, sleeps);
     runtime.wait();
     // Nor is a program that computes.
@@ -228,9 +228,9 @@ TEST_F(RanksFaults, WhoLeavesEarlyIsNamed) {
   repeat(4, [](std::uint64_t seed, base::Random& random) {
     const auto leaver = static_cast<std::uint32_t>(random.below(kRanks));
     const std::uint64_t at = random.below(100);
-    FaultyRun run(seed);
+    FaultyRanks run(seed);
     const auto outcomes = run.run([&](Runtime& runtime) {
-      FaultyRing ring(runtime);
+      Ring ring(runtime);
       if (runtime.this_rank() != RankId{leaver}) return ring.go_on();
       for (std::uint64_t number = 0; number < at; ++number) ring.step(number);
     });
@@ -248,9 +248,9 @@ TEST_F(RanksFaults, WhoThrowsIsNamed) {
     const auto thrower = static_cast<std::uint32_t>(random.below(kRanks));
     const Deviation throws{random.below(100),
                            [](std::uint64_t) -> bool { throw std::runtime_error("enough"); }};
-    FaultyRun run(seed);
+    FaultyRanks run(seed);
     const auto outcomes = run.run([&](Runtime& runtime) {
-      FaultyRing(runtime).go_on(runtime.this_rank() == RankId{thrower} ? throws : Deviation{});
+      Ring(runtime).go_on(runtime.this_rank() == RankId{thrower} ? throws : Deviation{});
     });
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       if (rank == thrower) {
@@ -271,9 +271,9 @@ TEST_F(RanksFaults, WhatAKernelThrowsArrivesAtAll) {
     const Codelet fails{.name = "fails", .cpu = [](KernelContext&) {
                           throw std::runtime_error("the 7th tile is not finite");
                         }};
-    FaultyRun run(seed);
+    FaultyRanks run(seed);
     const auto outcomes = run.run([&](Runtime& runtime) {
-      FaultyRing ring(runtime);
+      Ring ring(runtime);
       ring.go_on({at, [&](std::uint64_t number) {
                     ring.step(number, 1, fails);
                     return true;
@@ -293,10 +293,10 @@ TEST_F(RanksFaults, TheFirstDifferentSubmissionIsNamed) {
     const auto other = static_cast<std::uint32_t>(random.below(kRanks));
     const std::uint64_t at = random.below(60);
     const std::uint64_t what = seed % 4;
-    FaultyRun run(seed);
+    FaultyRanks run(seed);
     const auto outcomes = run.run([&](Runtime& runtime) {
       const bool is_other = runtime.this_rank() == RankId{other};
-      FaultyRing ring(runtime, is_other && what == 0 ? 1 : 0);
+      Ring ring(runtime, is_other && what == 0 ? 1 : 0);
       if (!is_other || what == 0) return ring.go_on();
       ring.go_on({at, [&](std::uint64_t number) {
                     if (what == 1) ring.step(number, 2);   // another operand
@@ -306,7 +306,7 @@ TEST_F(RanksFaults, TheFirstDifferentSubmissionIsNamed) {
     });
     const std::string text =
         what == 0 ? "after submission 0: rank "
-                  : "submission " + std::to_string(FaultyRing::kFills + at + 1) + ": rank ";
+                  : "submission " + std::to_string(Ring::kFills + at + 1) + ": rank ";
     for (std::uint32_t rank = 0; rank < kRanks; ++rank) {
       EXPECT_THAT(outcomes[rank].text(),
                   HasSubstr("the ranks do not submit the same tasks; " + text))
@@ -351,10 +351,10 @@ TEST_F(RanksFaults, AStallIsToldOfAllRanksAtOnce) {
   const Codelet sleeps{.name = "sleeps", .cpu = [](KernelContext&) {
                          std::this_thread::sleep_for(Milliseconds(900));
                        }};
-  FaultyRun run(1, options);
+  FaultyRanks run(1, options);
   ::testing::internal::CaptureStderr();
   const auto outcomes = run.run([&](Runtime& runtime) {
-    FaultyRing ring(runtime);
+    Ring ring(runtime);
     ring.step(1, 1, sleeps);  // writes x1, which rank 1 owns
     ring.step(0);             // reads it on rank 0
     runtime.wait();

@@ -32,10 +32,10 @@ Options planned(bool submitter_works = false) {
 }
 
 // 3 x + parameter: the result tells the order.
-const Codelet kStep{.name = "step", .cpu = [](KernelContext& k) {
-                      auto& x = *k.data<std::uint64_t>(0);
-                      x = 3 * x + k.parameter<std::uint64_t>();
-                    }};
+const Codelet kStepInOrder{.name = "step", .cpu = [](KernelContext& k) {
+                             auto& x = *k.data<std::uint64_t>(0);
+                             x = 3 * x + k.parameter<std::uint64_t>();
+                           }};
 
 // --- computed priorities ----------------------------------------------------------------------
 
@@ -49,7 +49,7 @@ TEST_F(Failure, WithComputedPrioritiesAThreadSeesItsTasksInOrderWhileAnotherWait
     std::uint64_t i = 0;
     const auto submit_until = [&](std::uint64_t end) {
       for (; i < end; ++i) {
-        runtime.submit({.codelet = &kStep, .operands = {RW(x)}, .parameters = i});
+        runtime.submit({.codelet = &kStepInOrder, .operands = {RW(x)}, .parameters = i});
         expected = 3 * expected + i;
       }
     };
@@ -83,7 +83,7 @@ TEST_F(Failure, WithComputedPrioritiesAWaitNeverMissesATaskPlannedMeanwhile) {
   std::uint64_t expected = 7;
   const Handle x = runtime.register_buffer(&value, Bytes{8}, "x");
   for (std::uint64_t i = 0; i < 5000; ++i) {
-    runtime.submit({.codelet = &kStep, .operands = {RW(x)}, .parameters = i});
+    runtime.submit({.codelet = &kStepInOrder, .operands = {RW(x)}, .parameters = i});
     expected = 3 * expected + i;
     if (i % 500 != 499) continue;
     const Acquired acquired = runtime.acquire(x, AccessMode::R);
@@ -106,7 +106,7 @@ TEST_F(Failure, WithComputedPrioritiesATaskInsideATaskComesAfterThoseSubmittedBe
         auto& shared = *k.parameter<Shared*>();
         while (!shared.go) std::this_thread::yield();
         shared.runtime->submit(
-            {.codelet = &kStep, .operands = {RW(shared.x)}, .parameters = std::uint64_t{5}});
+            {.codelet = &kStepInOrder, .operands = {RW(shared.x)}, .parameters = std::uint64_t{5}});
       }};
   Runtime runtime(planned());
   const Watched watched(watchdog_, runtime);
@@ -119,7 +119,8 @@ TEST_F(Failure, WithComputedPrioritiesATaskInsideATaskComesAfterThoseSubmittedBe
   runtime.prefetch(shared.x, kRam);
   runtime.wont_use(shared.x);
   { const Acquired now = runtime.acquire(shared.x, AccessMode::R); }  // `inside` runs from here on
-  runtime.submit({.codelet = &kStep, .operands = {RW(shared.x)}, .parameters = std::uint64_t{100}});
+  runtime.submit(
+      {.codelet = &kStepInOrder, .operands = {RW(shared.x)}, .parameters = std::uint64_t{100}});
   shared.go = true;
   runtime.wait();
   runtime.unregister(shared.x);
