@@ -75,9 +75,9 @@ Ends play(const Case& what, double task_seconds, Bytes received) {
   for (Runtime& runtime : ranks) {
     const Handle content = runtime.register_simulated(RankId{0}, received, kRam, "content");
     seen.push_back(runtime.register_empty(RankId{1}, 1_KiB, "seen"));
-    for (std::uint32_t core = 0; core < what.cores; ++core) {
+    for (std::uint32_t worker = 0; worker < what.cores; ++worker) {
       const Handle own = runtime.register_empty(RankId{1}, 1_MiB, "own");
-      runtime.submit({.codelet = &streams, .operands = {W(own)}, .worker = WorkerId{core}});
+      runtime.submit({.codelet = &streams, .operands = {W(own)}, .worker = WorkerId{worker}});
     }
     runtime.submit({.codelet = &reads, .operands = {R(content), W(seen.back())}, .worker = last});
   }
