@@ -37,6 +37,7 @@ struct ContentionParameters {
 
 // Latency of memory under load, measured at one mix of reads and writes.
 struct LatencyCurve {
+  // One load, and what a read takes under it.
   struct Point {
     BytesPerSecond bandwidth;  // of all that read and write
     double nanoseconds = 0;    // that a read takes then
@@ -70,11 +71,11 @@ ContentionSurface read_contention_surface(const std::string& path);
 // Of a machine of sockets that are alike. NUMA nodes are numbered socket by socket; those of the cores' own socket are local
 // to them.
 struct ContentionModel {
-  std::uint32_t sockets = 1;
-  std::uint32_t numa_nodes_per_socket = 1;
-  std::uint32_t cores_per_socket = 1;
-  ContentionParameters local = {};
-  ContentionParameters remote = {};
+  std::uint32_t sockets = 1;                // of the machine
+  std::uint32_t numa_nodes_per_socket = 1;  // memory controllers, as the system shows them
+  std::uint32_t cores_per_socket = 1;       // that compute
+  ContentionParameters local = {};          // data of both on a node of the cores' socket
+  ContentionParameters remote = {};         // data of both on a node of another socket
   // In place of the formula, for every NUMA node. Of `local` and `remote` it takes `core`, `transfer`, `least_share` and, where
   // it is above 0, total_alone: of the way to the memory, for computations.
   std::optional<ContentionSurface> surface = {};
@@ -99,11 +100,11 @@ ContentionShares predict_contention(const ContentionModel& model, double cores,
 
 // One point of a sweep over the number of cores that compute, with the data of both on one NUMA node.
 struct ContentionSample {
-  std::uint32_t cores = 1;
+  std::uint32_t cores = 1;                  // that compute
   BytesPerSecond computations_alone = {};   // of all cores together
   BytesPerSecond computations_beside = {};  // likewise, beside the transfer
-  BytesPerSecond transfer_alone = {};
-  BytesPerSecond transfer_beside = {};
+  BytesPerSecond transfer_alone = {};       // while no core computes
+  BytesPerSecond transfer_beside = {};      // while the cores do
 };
 
 // The parameters of a sweep (section 6.3.1). The thesis takes largest and least values, which noise shifts; here the

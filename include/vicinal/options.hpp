@@ -77,8 +77,9 @@ struct Options {
   // owner, random.
   std::string receive_placement = "ram";
   // Simulation, where the machine has several NUMA nodes: where data in RAM lie: first (of the first worker that uses them),
-  // spread, or a node's number; and what comes from other ranks: a node's number, home (where it lay), spread.
+  // spread, or a node's number.
   std::string numa_placement = "first";
+  // Likewise, content of other ranks: auto (where most bandwidth is left), a node's number, home (where it lay), spread.
   std::string receive_numa = "auto";
   // What a message between ranks costs, for the choice of trees: auto: measured; or latency and bandwidth: 20us,1GB/s.
   std::string rank_link = "auto";
