@@ -69,6 +69,8 @@ constexpr Example kExamples[] = {
      "Sixteen cores and a receive, all data on the other socket."},
     {"contention", "vicinal contention --measured sweeps.csv --fit contention.toml",
      "The parameters of a machine that was measured."},
+    {"interference", "vicinal interference --quick --disk /var/tmp",
+     "What computing and copying cost each other here, in minutes."},
     {"policies", "vicinal policies", "All policies and their settings."},
     {"policies", "vicinal policies --load ./mine.so", "With those of a shared object."},
     {"options", "vicinal options --markdown", "The page docs/options.md."},
@@ -109,7 +111,7 @@ std::string HelpFormat::make_option(const CLI::Option* option, bool is_positiona
 
 std::string HelpFormat::make_subcommand(const CLI::App* command) const {
   const std::size_t columns = columns_of_output();
-  constexpr std::size_t kIndent = 14;
+  constexpr std::size_t kIndent = 16;
   return fmt::format("  {:<{}}{}\n", command->get_name(), kIndent - 2,
                      wrapped(command->get_description(), columns - kIndent, kIndent));
 }
