@@ -61,7 +61,7 @@ def test_says_what_the_report_says(folder):
     check(sum(rank["tasks"] for rank in counted) == 12 * 13 * 14 // 6, f"tasks: {counted}")
     workers = {worker["name"] for worker in whole["run"]["workers"]}
     check("rank 0: core 0" in workers and "rank 8: core 27" in workers, f"workers: {sorted(workers)}")
-    # What is sent on has arrived before, and has the name that its owner gave it.
+    # What is sent on, segment by segment, leaves and arrives after what it came by, and has the name that its owner gave it.
     messages = whole["summary"]["messages"]
     arrived = {}
     forwarded = 0
@@ -71,8 +71,10 @@ def test_says_what_the_report_says(folder):
         place = message["from"], message["sent"]["name"]
         if place in arrived:
             forwarded += message["bytes"]
-            check(arrived[place] <= message["departs_ns"], f"{message} leaves before it has come, at {arrived[place]}")
-        arrived[message["to"], message["received"]["name"]] = message["arrived_ns"]
+            brought = arrived[place]
+            check(brought["departs_ns"] < message["departs_ns"] and brought["arrived_ns"] < message["arrived_ns"],
+                  f"{message} goes before {brought}")
+        arrived[message["to"], message["received"]["name"]] = message
     check(forwarded == sum(rank["forwarded"] for rank in counted) > 0, f"forwarded: {forwarded}, {counted}")
     return path, messages
 
