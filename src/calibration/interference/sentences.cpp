@@ -104,7 +104,7 @@ std::string change_along(Axis axis, Curve curve, Quantity quantity, bool of_band
     first = *at;
   }
   if (first == nullptr) return {};
-  const std::string words = change_words(strongest.change, of_bandwidth);
+  std::string words = change_words(strongest.change, of_bandwidth);
   const std::string end = where_on(axis, curve.back()->point);
   if (end.empty()) return words;
   if (first == curve.back()) return fmt::format("{} at {}", words, end);
