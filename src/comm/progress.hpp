@@ -63,7 +63,7 @@ class Progress : private ExchangeActions, private TransportEvents, private engin
   // Of ranks that record into one file; null: each has its own.
   virtual trace::SharedRecording* shared_recording() { return nullptr; }
   // Of simulated ranks: the memory of the rank's host, which payloads are read from and written to; null: that costs nothing.
-  virtual void use_memory(std::shared_ptr<sim::HostMemory> /*memory*/) {}
+  virtual void use_memory(const std::shared_ptr<sim::HostMemory>& /*memory*/) {}
   // A rank has a limit of memory.
   bool any_is_limited() const;
   // A transfer whose task is submitted next. `takes_place`: at once; else when `submitted` says so. Any thread.

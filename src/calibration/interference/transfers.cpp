@@ -87,10 +87,10 @@ class Side final : public comm::TransportEvents {
     transport_.post_message(other_, {bytes, length});
   }
   void send(comm::Channel channel, const std::byte* from, std::uint64_t bytes) {
-    transport_.post_send(other_, channel, from, packed_layout(bytes), PayloadIdOf(kSent));
+    transport_.post_send(other_, channel, from, packed_layout(bytes), payload_id(kSent));
   }
   void receive(comm::Channel channel, std::byte* to, std::uint64_t bytes) {
-    transport_.post_receive(other_, channel, to, packed_layout(bytes), PayloadIdOf(kReceived));
+    transport_.post_receive(other_, channel, to, packed_layout(bytes), payload_id(kReceived));
   }
   // `patient`: nobody waits for the answer, and the core is left to others after a while.
   Message next_message(bool patient = false) {
@@ -108,7 +108,7 @@ class Side final : public comm::TransportEvents {
   }
 
  private:
-  static comm::PayloadId PayloadIdOf(std::uint64_t value) { return {value}; }
+  static comm::PayloadId payload_id(std::uint64_t value) { return {value}; }
 
   template <typename Condition>
   void wait(const Condition& is_so, bool patient) {

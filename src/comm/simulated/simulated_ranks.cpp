@@ -77,8 +77,8 @@ class SimulatedRanks::RankProgress final : public Progress, private sim::Actor {
   ~RankProgress() override { world_.leave(place_); }
   void wake() override { world_.rouse(place_); }
   trace::SharedRecording* shared_recording() override { return &all_.recording_; }
-  void use_memory(std::shared_ptr<sim::HostMemory> memory) override {
-    its_transport_.use_memory(std::move(memory));
+  void use_memory(const std::shared_ptr<sim::HostMemory>& memory) override {
+    its_transport_.use_memory(memory);
   }
 
  private:
