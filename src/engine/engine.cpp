@@ -31,6 +31,7 @@ Engine::Engine(EngineConfig config)
       trivial_(residency_.trivial()),
       changes_gear_(traits_.two_gears && !trivial_),
       is_planned_(traits_.plans || changes_gear_),
+      contention_(config_.machine, config_.heeds_contention, !traits_.chooses_workers),
       pool_(counters_.count()),
       gate_(
           *policy_, [this](graph::Task& task, WorkerId worker) { retire(task, worker); }, recorder_,
@@ -42,7 +43,6 @@ Engine::Engine(EngineConfig config)
       prefetch_requests_(config_.machine.nodes.size(), residency_, config_.rules),
       copies_(config_.machine),
       producers_(config_.machine, residency_, !config_.rules.any()),
-      contention_(config_.machine, config_.heeds_contention, !traits_.chooses_workers),
       view_({config_.machine, config_.now, residency_, eligibility_, costs_, sleepers_,
              prefetch_requests_, gate_, config_.notify_waiters, &recorder_},
             config_.seed) {

@@ -294,9 +294,9 @@ Task* Engine::pull(WorkerId worker) {
 }
 
 inline Task* Engine::next(WorkerId worker) {
-  if (contention_.active()) [[unlikely]]
-    return next_by_contention(worker);
-  return next_given(worker);
+  if (pulls_) [[likely]]
+    return pull(worker);
+  return contention_.active() ? next_by_contention(worker) : next_by_memory(worker);
 }
 
 [[gnu::noinline, gnu::flatten]] Task* Engine::next_by_memory(WorkerId worker) {
@@ -471,8 +471,6 @@ const InTask* this_threads_task() {
 [[gnu::flatten]] void Engine::task_done(Task& task, WorkerId worker, std::exception_ptr error,
                                         std::optional<Time> run_time) {
   ReadyList ready;
-  if (contention_.active()) [[unlikely]]
-    leave_memory(task, worker);
   if (!error && ends_plainly(task)) [[likely]] {
     counters_.end_run(worker, task);
     end_as<Ends::plainly>(task, worker, Outcome::done, ready);
@@ -491,6 +489,7 @@ const InTask* this_threads_task() {
                                                      std::optional<Time> run_time,
                                                      ReadyList& ready) {
   const Outcome outcome = error ? end_early(task, error) : Outcome::done;
+  if (contention_.active()) leave_memory(task, worker);
   if (watches_runs()) [[unlikely]]
     end_watched(task, worker, outcome, run_time);
   counters_.end_run(worker, task);

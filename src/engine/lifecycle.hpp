@@ -372,9 +372,12 @@ class Engine final : public Completions {
   const bool trivial_;       // all data are where all workers are
   const bool changes_gear_;  // the policy does
   const bool is_planned_;    // a task, perhaps, before it is pushed
+  ContentionGate contention_;
+  // A worker that asks has what the policy gives.
+  const bool pulls_ = trivial_ && !contention_.active();
   // Neither memory nor the policy hears of the end of a task.
   const bool ends_plainly_ =
-      trivial_ && !traits_.plans && !traits_.wants_ends && !config_.count_bytes;
+      pulls_ && !traits_.plans && !traits_.wants_ends && !config_.count_bytes;
   graph::TaskPool pool_;
   graph::Precedences precedences_{pool_};
   std::optional<SubmissionLog> log_;  // if the policy changes gear
@@ -387,7 +390,6 @@ class Engine final : public Completions {
   PrefetchRequests prefetch_requests_;
   PrivateCopies copies_;
   Producers producers_;
-  ContentionGate contention_;
   PolicyView view_;
   std::vector<std::unique_ptr<LookAhead>> look_aheads_;  // by node
   std::vector<RunTimer> timers_;                  // by worker; none if times are not asked for
