@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "machine/machine_model.hpp"
+#include "sim/host_memory.hpp"
 #include "vicinal/error.hpp"
 
 namespace vicinal::engine {
@@ -86,9 +87,6 @@ bool is_demand(BytesPerSecond demand) {
          (std::isfinite(demand.value) && demand.value >= 1e3 && demand.value <= 1e15);
 }
 
-// Of what a core draws on memory alone: all kernels on a NUMA node together have more (sim/host_memory.cpp).
-constexpr double kLeastOfCore = 0.01;
-
 double seconds_per_byte(const MachineDescription& machine) {
   double seconds = 0;
   for (std::uint32_t s = 0; s < machine.segments.size(); ++s) {
@@ -103,7 +101,7 @@ double seconds_per_byte(const MachineDescription& machine) {
   if (machine.contention) {
     const ContentionModel& model = *machine.contention;
     const double core = std::min(model.local.core.value, model.remote.core.value);
-    seconds += 1 / (kLeastOfCore * core);
+    seconds += 1 / (sim::kLeastOfCore * core);
   }
   return seconds;
 }

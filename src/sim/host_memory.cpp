@@ -16,8 +16,6 @@ constexpr double kLeastWeight = 1e-6;
 constexpr double kMostWeight = 1e6;
 // Of full speed: what lacks less lacks nothing.
 constexpr double kAlmostFull = 1e-9;
-// Of what one core draws alone: all that draw on a node together have more (engine::seconds_per_byte).
-constexpr double kLeastOfCore = 0.01;
 // Of a transfer alone, likewise.
 constexpr double kLeastPart = 1e-3;
 

@@ -32,6 +32,9 @@
 
 namespace vicinal::sim {
 
+// Of what one core draws alone: all kernels that draw on a NUMA node together have more, so that the time of each is bounded.
+inline constexpr double kLeastOfCore = 0.01;
+
 class HostMemory {
  public:
   // What transfers have when they are alone: a direction of the NIC, or a link.
