@@ -45,7 +45,7 @@ ContentionModel read(std::string_view tables) {
 }
 
 // What is said of kOneSocket with a part of it replaced.
-std::string said(std::string_view part, std::string_view replacement) {
+std::string said_of_change(std::string_view part, std::string_view replacement) {
   std::string text(kOneSocket);
   text.replace(text.find(part), part.size(), replacement);
   try {
@@ -73,27 +73,29 @@ TEST(ContentionText, AMachineWithoutItHasNone) {
 }
 
 TEST(ContentionText, RefusalsNameLineTableAndKey) {
-  EXPECT_EQ(said("least_share = 0.5", "least_share = 1"), "accepted");
+  EXPECT_EQ(said_of_change("least_share = 0.5", "least_share = 1"), "accepted");
   EXPECT_THAT(
-      said("most_beside = 4", "most_besid = 4"),
+      said_of_change("most_beside = 4", "most_besid = 4"),
       AllOf(StartsWith("m.toml:8: [contention.local] has no key"), HasSubstr("\"most_beside\"")));
-  EXPECT_THAT(said("most_alone = 6", "most_alone = 3"),
+  EXPECT_THAT(said_of_change("most_alone = 6", "most_alone = 3"),
               AllOf(StartsWith("m.toml:10: most_alone of [contention.local]: "),
                     HasSubstr("less than \"most_beside\"")));
-  EXPECT_THAT(said("\"1 GB/s\"", "\"-1 GB/s\""), StartsWith("m.toml:12: loss_before of"));
-  EXPECT_THAT(said("least_share = 0.5", "least_share = 1.5"), StartsWith("m.toml:16: least_share"));
-  EXPECT_THAT(said("\"9 GB/s\"", "\"9 Gbit/s\""), StartsWith("m.toml:14: core of"));
-  EXPECT_THAT(said("core = \"9 GB/s\"\n", ""), HasSubstr("lacks the key \"core\""));
-  EXPECT_THAT(said("\"1 GB/s\"", "\"30 GB/s\""), HasSubstr("total_at_most_alone"));
-  EXPECT_THAT(said("cores_per_socket = 8", "cores_per_socket = 8\nsockets = 2"),
+  EXPECT_THAT(said_of_change("\"1 GB/s\"", "\"-1 GB/s\""), StartsWith("m.toml:12: loss_before of"));
+  EXPECT_THAT(said_of_change("least_share = 0.5", "least_share = 1.5"),
+              StartsWith("m.toml:16: least_share"));
+  EXPECT_THAT(said_of_change("\"9 GB/s\"", "\"9 Gbit/s\""), StartsWith("m.toml:14: core of"));
+  EXPECT_THAT(said_of_change("core = \"9 GB/s\"\n", ""), HasSubstr("lacks the key \"core\""));
+  EXPECT_THAT(said_of_change("\"1 GB/s\"", "\"30 GB/s\""), HasSubstr("total_at_most_alone"));
+  EXPECT_THAT(said_of_change("cores_per_socket = 8", "cores_per_socket = 8\nsockets = 2"),
               HasSubstr("lacks [contention.remote]"));
-  EXPECT_THAT(said("cores_per_socket = 8", "cores_per_socket = 8\ntransfer_reads = 1"),
+  EXPECT_THAT(said_of_change("cores_per_socket = 8", "cores_per_socket = 8\ntransfer_reads = 1"),
               HasSubstr("is of a surface"));
-  EXPECT_THAT(said("[contention.local]", "[contention.locl]"), HasSubstr("\"local\""));
-  EXPECT_THAT(said("cores_per_socket = 8", "cores_per_socket = 8\nsurface = \"mess\""),
+  EXPECT_THAT(said_of_change("[contention.local]", "[contention.locl]"), HasSubstr("\"local\""));
+  EXPECT_THAT(said_of_change("cores_per_socket = 8", "cores_per_socket = 8\nsurface = \"mess\""),
               HasSubstr("mess-skylake"));
-  EXPECT_THAT(said("cores_per_socket = 8", "cores_per_socket = 8\nsurface = \"no/such.csv\""),
-              AllOf(StartsWith("m.toml:7: surface of [contention]: "), HasSubstr("no/such.csv")));
+  EXPECT_THAT(
+      said_of_change("cores_per_socket = 8", "cores_per_socket = 8\nsurface = \"no/such.csv\""),
+      AllOf(StartsWith("m.toml:7: surface of [contention]: "), HasSubstr("no/such.csv")));
 }
 
 TEST(ContentionText, ASurfaceLiesBesideTheFileThatNamesIt) {

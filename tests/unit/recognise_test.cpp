@@ -39,7 +39,7 @@ Graph graph_of(const std::vector<Task>& tasks, const std::vector<Bytes>& data) {
 Graph lu(std::uint64_t tiles) {
   return graphs::dense_graph("lu", {.tiles = tiles, .tile = 10}).tasks;
 }
-Graph cholesky(std::uint64_t tiles) {
+Graph cholesky_of(std::uint64_t tiles) {
   return graphs::cholesky({.tiles = tiles, .tile = 10});
 }
 
@@ -50,7 +50,8 @@ std::string name_of(const std::vector<Task>& tasks, std::size_t data) {
 
 TEST(Recognise, FactorisationsByTheirTasksAlone) {
   for (const std::uint64_t n : {2U, 3U, 7U, 12U}) {
-    for (const auto& [name, graph] : {std::pair("cholesky", cholesky(n)), std::pair("lu", lu(n))}) {
+    for (const auto& [name, graph] :
+         {std::pair("cholesky", cholesky_of(n)), std::pair("lu", lu(n))}) {
       const std::vector<Bytes> data(graph.data().size(), Bytes{400});
       const auto found = recognise(graph_of(tasks_of(graph), data));
       ASSERT_TRUE(found) << name << ' ' << n;
@@ -65,7 +66,7 @@ TEST(Recognise, FactorisationsByTheirTasksAlone) {
 
 TEST(Recognise, WhateverTheTilesAreCalledAndHoweverTheTasksAreOrdered) {
   base::Random random(11);
-  for (const Graph& graph : {cholesky(6), lu(5)}) {
+  for (const Graph& graph : {cholesky_of(6), lu(5)}) {
     // Numbers of data are shuffled, and neighbours that share no datum change places.
     std::vector<Graph::Number> numbers(graph.data().size());
     std::iota(numbers.begin(), numbers.end(), 0);
@@ -96,7 +97,7 @@ TEST(Recognise, WhateverTheTilesAreCalledAndHoweverTheTasksAreOrdered) {
 // Of a bound that does not hold nobody would hear.
 TEST(Recognise, NothingThatDiffersInOneTask) {
   base::Random random(12);
-  for (const Graph& graph : {cholesky(6), lu(5)}) {
+  for (const Graph& graph : {cholesky_of(6), lu(5)}) {
     const std::vector<Task> right = tasks_of(graph);
     const std::size_t data = graph.data().size();
     ASSERT_NE(name_of(right, data), "");
@@ -134,7 +135,7 @@ TEST(Recognise, NoOtherGraph) {
 }
 
 TEST(Recognise, TilesThatAreNoSquaresCountAsElements) {
-  const Graph graph = cholesky(4);
+  const Graph graph = cholesky_of(4);
   const std::vector<Bytes> data(graph.data().size(), Bytes{1000});
   const auto found = recognise(graph_of(tasks_of(graph), data));
   ASSERT_TRUE(found);

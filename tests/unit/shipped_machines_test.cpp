@@ -115,7 +115,7 @@ TEST(MachineChoice, CpuWorkersComeFirstAndEachGpuMayTakeACoreAway) {
   EXPECT_EQ(load_machine("summit", {.cpu_workers = 5}).description.workers.size(), 11U);
 }
 
-std::string refusal(const std::string& name, const MachineChoice& choice) {
+std::string refusal_of(const std::string& name, const MachineChoice& choice) {
   try {
     load_machine(name, choice);
   } catch (const UsageError& error) {
@@ -125,15 +125,15 @@ std::string refusal(const std::string& name, const MachineChoice& choice) {
 }
 
 TEST(MachineChoice, ARefusalNamesTheMachineAndWhatItHas) {
-  EXPECT_THAT(refusal("v100p", {.gpus = 5}), HasSubstr("v100p has at most 4 GPUs"));
-  EXPECT_THAT(refusal("v100p", {.gpus = 0}), HasSubstr("no workers"));
-  EXPECT_THAT(refusal("v100p", {.cpu_workers = 1}), HasSubstr("at most 0 CPU workers"));
-  EXPECT_THAT(refusal("cpu-disk", {.gpus = 1}), HasSubstr("at most 0 GPUs"));
-  EXPECT_THAT(refusal("v10p", {}), AllOf(HasSubstr("\"v10p\""), HasSubstr("did you mean")));
-  EXPECT_THAT(refusal("xyzzyx", {}), AllOf(HasSubstr("frontier"), HasSubstr("v100p")));
-  EXPECT_THAT(refusal("./nowhere.toml", {}),
+  EXPECT_THAT(refusal_of("v100p", {.gpus = 5}), HasSubstr("v100p has at most 4 GPUs"));
+  EXPECT_THAT(refusal_of("v100p", {.gpus = 0}), HasSubstr("no workers"));
+  EXPECT_THAT(refusal_of("v100p", {.cpu_workers = 1}), HasSubstr("at most 0 CPU workers"));
+  EXPECT_THAT(refusal_of("cpu-disk", {.gpus = 1}), HasSubstr("at most 0 GPUs"));
+  EXPECT_THAT(refusal_of("v10p", {}), AllOf(HasSubstr("\"v10p\""), HasSubstr("did you mean")));
+  EXPECT_THAT(refusal_of("xyzzyx", {}), AllOf(HasSubstr("frontier"), HasSubstr("v100p")));
+  EXPECT_THAT(refusal_of("./nowhere.toml", {}),
               AllOf(HasSubstr("./nowhere.toml"), HasSubstr("No such file")));
-  EXPECT_THAT(refusal("/", {}), HasSubstr("cannot be read"));
+  EXPECT_THAT(refusal_of("/", {}), HasSubstr("cannot be read"));
 }
 
 // --- All of them
