@@ -43,6 +43,11 @@ struct LinkDescription {
   // Bytes copied per second of the CPU workers' time that copying takes: for the threads that copy and the memory that
   // they keep busy. Copies come first; kernels share what is left of that time. 0: copying takes none.
   BytesPerSecond worker_bandwidth = {};
+  // What a copy takes longer if a kernel runs on every CPU worker when its bytes have moved: the thread that ends it must
+  // get a core.
+  Time busy_latency = {};
+  // Of what the disk has no room for yet: the file system must find it. 0: `bandwidth`.
+  BytesPerSecond first_write = {};
 };
 
 // Simulation: a part of the machine that copies of several links pass, a switch or a host bridge, or a memory controller,

@@ -156,6 +156,7 @@ MeasuredDisk measure_disk(const Options& options, Bytes copy) {
   };
   return {.read = all.read,
           .write = all.write,
+          .first_write = all.first_write < all.write ? all.first_write : BytesPerSecond{},
           .both = all.both,
           .latency = {(longer(alone.read, all.read) + longer(alone.write, all.write)).ns / 2},
           .direct_io = all.direct_io,
@@ -186,6 +187,8 @@ class CopiesBetweenKernels {
     const auto stretch =
         kernels_.stretch_with([this] { return start_both(); }, [&] { pass(length); });
     copies_.wait();
+    const Time each = copies_.mean_time();
+    if (each > Time{0}) times_.push_back(each);
     last_kernel_ = std::max(alone, stretch.seconds);
     if (stretch.kernels == 0) return;
     stretches_.push_back(
@@ -194,6 +197,11 @@ class CopiesBetweenKernels {
   }
 
   Bytes size() const { return test_.tile; }
+  // From the start of a copy to its end; none: no copy was made.
+  std::optional<Time> copy_time() const {
+    if (times_.empty()) return std::nullopt;
+    return median(times_);
+  }
   std::optional<Time> worker_time() const { return worker_time_per_copy(stretches_); }
 
  private:
@@ -211,17 +219,37 @@ class CopiesBetweenKernels {
   RunningKernels& kernels_;
   double last_kernel_ = 0;
   std::vector<BesideCopies> stretches_;
+  std::vector<Time> times_;  // of a copy, by stretch
 };
 
+Bytes small_copy(Bytes copy) {
+  return {std::clamp<std::uint64_t>(copy.value / 8, 4096, 65536) / 4096 * 4096};
+}
+
+// One small copy at a time, each from the start on a thread that sleeps to the end that wakes it, as of a run whose workers
+// idle; there are no kernels.
+Time small_copy_time(const Options& options, Bytes copy) {
+  constexpr int kCopies = 200;
+  drivers::BandwidthTest test = disk_test(options, small_copy(copy), 32_MiB);
+  test.both = true;
+  drivers::DiskCopies copies(options.disk, test);
+  copies.write();
+  for (int i = 0; i < kCopies; ++i) {
+    copies.start(i % 2 == 0);
+    copies.wait();
+  }
+  return copies.mean_time();
+}
+
 // Copies of `copy` bytes and small ones: what a copy takes whatever its size is most of what those take.
-void measure_beside_kernels(const Options& options, Bytes copy, RunningKernels& kernels,
-                            MeasuredDisk& disk) {
+void measure_beside_kernels(const Options& options, Bytes copy, Time small_alone,
+                            RunningKernels& kernels, MeasuredDisk& disk) {
   constexpr int kMost = 16;
   constexpr int kLeast = 3;
   constexpr double kPatience = 8;
   constexpr double kSeconds = 0.1;  // of copies, that each tile comes from the disk
   const Bytes bytes{static_cast<std::uint64_t>(disk.both.value * kSeconds)};
-  const Bytes small{std::clamp<std::uint64_t>(copy.value / 8, 4096, 65536) / 4096 * 4096};
+  const Bytes small = small_copy(copy);
   CopiesBetweenKernels of_tiles(options, copy, std::clamp(bytes, 32_MiB, 512_MiB), kernels);
   CopiesBetweenKernels of_small(options, small, 32_MiB, kernels);
   const Time begin = drivers::monotonic_now();
@@ -229,6 +257,9 @@ void measure_beside_kernels(const Options& options, Bytes copy, RunningKernels& 
     if (i >= kLeast && (drivers::monotonic_now() - begin).seconds() > kPatience) break;
     of_tiles.measure_stretch();
     of_small.measure_stretch();
+  }
+  if (const auto beside = of_small.copy_time()) {
+    disk.busy_latency = std::max(Time{0}, *beside - small_alone);
   }
   if (const auto large = of_tiles.worker_time()) {
     const CopyCost cost = copy_cost(of_small.size(), of_small.worker_time().value_or(Time{0}),
@@ -241,9 +272,12 @@ void measure_beside_kernels(const Options& options, Bytes copy, RunningKernels& 
 MeasuredDisk measure_disk_beside(const KernelSet& set, std::uint32_t workers,
                                  std::span<const std::uint32_t> processors, const Options& options,
                                  Bytes copy) {
+  const Time small_alone = small_copy_time(options, copy);
   RunningKernels kernels(set, workers, processors);
   MeasuredDisk disk = measure_disk(options, copy);
-  measure_beside_kernels(options, copy, kernels, disk);
+  const BytesPerSecond mean{(disk.read.value + disk.write.value) / 2};
+  disk.latency = std::max(Time{0}, small_alone - duration(small_copy(copy), mean));
+  measure_beside_kernels(options, copy, small_alone, kernels, disk);
   kernels.stop();
   return disk;
 }

@@ -54,6 +54,12 @@ void write_disk(Out out, const MeasuredDisk& disk) {
   }
   fmt::format_to(out, "\n[disk]\nread = {}\nwrite = {}\nlatency = {}\ncopies_in_flight = {}\n",
                  bandwidth(disk.read), bandwidth(disk.write), time(disk.latency), disk.copies);
+  if (disk.first_write.value > 0) {
+    fmt::format_to(out, "first_write = {}\n", bandwidth(disk.first_write));
+  }
+  if (disk.busy_latency.ns > 0) {
+    fmt::format_to(out, "busy_latency = {}\n", time(disk.busy_latency));
+  }
   if (disk.worker_bandwidth.value > 0) {
     fmt::format_to(out, "worker_bandwidth = {}\n", bandwidth(disk.worker_bandwidth));
   }
@@ -174,9 +180,17 @@ std::string kernel_text(const MeasuredKernel& kernel, const std::string& whose) 
                      kernel.spread > kUnsteady ? ": is the machine busy with something else?" : "");
 }
 
-// What copies take from the workers.
+std::string first_write(const MeasuredDisk& disk) {
+  if (disk.first_write.value == 0) return {};
+  return fmt::format(" (at first {})", rate_text(disk.first_write));
+}
+
+// What copies and kernels take from each other.
 std::string worker_time(const MeasuredDisk& disk) {
   std::string text;
+  if (disk.busy_latency.ns > 0) {
+    text += fmt::format(", {} more while all cores work", base::format_duration(disk.busy_latency));
+  }
   if (disk.worker_overhead.ns > 0) {
     text += fmt::format(", {} of a worker per copy", base::format_duration(disk.worker_overhead));
   }
@@ -254,9 +268,9 @@ std::string calibration_text(const Calibration& calibration) {
                  base::format_duration(calibration.submit_overhead),
                  base::format_duration(calibration.task_overhead));
   if (const auto& disk = calibration.disk) {
-    fmt::format_to(out, "disk: read {}, write {}, both at once {}, latency {}{}{}\n",
-                   rate_text(disk->read), rate_text(disk->write), rate_text(disk->both),
-                   base::format_duration(disk->latency), worker_time(*disk),
+    fmt::format_to(out, "disk: read {}, write {}{}, both at once {}, latency {}{}{}\n",
+                   rate_text(disk->read), rate_text(disk->write), first_write(*disk),
+                   rate_text(disk->both), base::format_duration(disk->latency), worker_time(*disk),
                    disk->direct_io ? "" : ", through the page cache");
   }
   if (const auto& links = calibration.links) {

@@ -187,6 +187,8 @@ void Builder::add_disk_links() {
   add_link({disk, 0}, text_.disk->read, text_.disk->route, faster);
   for (LinkDescription& link : machine_.links) {
     link.worker_bandwidth = text_.disk->worker_bandwidth;
+    link.busy_latency = text_.disk->busy_latency;
+    if (link.to.value == disk) link.first_write = text_.disk->first_write;
   }
 }
 

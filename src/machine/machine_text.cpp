@@ -187,8 +187,8 @@ SegmentText read_segment(const TomlTable::Named& named, const MachineText& machi
 }
 
 DiskText read_disk(const TomlTable& table, const MachineText& machine) {
-  table.allow({"limit", "read", "write", "worker_bandwidth", "latency", "copies_in_flight",
-               "duplex", "segments", "serialise"});
+  table.allow({"limit", "read", "write", "first_write", "worker_bandwidth", "latency",
+               "busy_latency", "copies_in_flight", "duplex", "segments", "serialise"});
   DiskText disk;
   if (const auto limit = table.find("limit")) disk.limit = limit->memory();
   disk.read = table.value("read").bandwidth();
@@ -197,6 +197,8 @@ DiskText read_disk(const TomlTable& table, const MachineText& machine) {
   if (const auto worker = table.find("worker_bandwidth")) {
     disk.worker_bandwidth = worker->bandwidth();
   }
+  if (const auto first = table.find("first_write")) disk.first_write = first->bandwidth();
+  disk.busy_latency = table.time_or_zero("busy_latency");
   disk.route = read_route_of(table, machine, "the disk");
   return disk;
 }

@@ -59,6 +59,8 @@ struct DiskText {
   BytesPerSecond read;
   BytesPerSecond write;
   BytesPerSecond worker_bandwidth;
+  Time busy_latency;
+  BytesPerSecond first_write;
   RouteText route;
 };
 

@@ -72,7 +72,11 @@ void require_link(const MachineDescription& machine, const LinkDescription& link
           "its bandwidth must be 0, or finite and not below 1000 bytes per second");
   require(link.worker_bandwidth.value == 0 || is_rate(link.worker_bandwidth), part,
           "its worker_bandwidth must be 0, or finite and not below 1000 bytes per second");
+  require(link.first_write.value == 0 || is_rate(link.first_write), part,
+          "its first_write must be 0, or finite and not below 1000 bytes per second");
   require(is_time(link.latency), part, "its latency must not be below 0, nor longer than a day");
+  require(is_time(link.busy_latency), part,
+          "its busy_latency must not be below 0, nor longer than a day");
   require(link.copies_in_flight > 0, part, "it must carry one copy at least (copies_in_flight)");
   for (const std::uint32_t segment : link.segments) {
     require(segment < machine.segments.size(), part, "there is no segment of that number");

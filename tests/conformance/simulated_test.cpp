@@ -365,6 +365,8 @@ TEST(Runtime, ASimulatedMachineThatCannotBeIsRefusedNamingThePart) {
       {[](MachineDescription& m) { m.links[2].latency = Time{-1}; }, "link 2"},
       {[](MachineDescription& m) { m.links[2].bandwidth = BytesPerSecond{-1}; }, "link 2"},
       {[](MachineDescription& m) { m.links[2].worker_bandwidth = {1e-300}; }, "worker_bandwidth"},
+      {[](MachineDescription& m) { m.links[2].first_write = {1e-300}; }, "first_write"},
+      {[](MachineDescription& m) { m.links[2].busy_latency = Time{-1}; }, "busy_latency"},
       {[](MachineDescription& m) { m.links[2].segments = {0}; }, "link 2: there is no segment"},
       {[](MachineDescription& m) { m.links[2].serialised = {4}; }, "link 2: there is no link"},
       {[](MachineDescription& m) {

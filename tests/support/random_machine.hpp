@@ -129,6 +129,7 @@ class MachineMaker {
     if (!machine_.links.empty() && one_in(6)) {
       link.serialised.push_back(below(static_cast<std::uint32_t>(machine_.links.size())));
     }
+    if (one_in(8)) link.first_write = BytesPerSecond{between(random_, 1e7, 1e11)};
     if (one_in(8)) link.worker_bandwidth = BytesPerSecond{between(random_, 1e7, 1e11)};
     machine_.links.push_back(link);
   }

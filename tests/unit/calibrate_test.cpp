@@ -28,8 +28,10 @@ Calibration made_up() {
           .memory = Bytes{800 << 20},
           .disk = MeasuredDisk{.read = {2e9},
                                .write = {1e9},
+                               .first_write = {5e8},
                                .both = {2.1e9},
                                .latency = Time{70'000},
+                               .busy_latency = Time{130'000},
                                .worker_bandwidth = {8e9},
                                .worker_overhead = Time{15'000},
                                .direct_io = true,
@@ -66,6 +68,10 @@ TEST(Calibrate, TheFileDescribesTheMachineThatWasMeasured) {
   EXPECT_EQ(machine.links[1].bandwidth.value, 2e9);
   EXPECT_EQ(machine.links[1].latency, Time{70'000});
   EXPECT_EQ(machine.links[1].copies_in_flight, 6U);
+  EXPECT_EQ(machine.links[0].first_write.value, 5e8);
+  EXPECT_EQ(machine.links[1].first_write.value, 0);
+  EXPECT_EQ(machine.links[1].busy_latency, Time{130'000});
+  EXPECT_EQ(machine.links[2].busy_latency, Time{0});
   EXPECT_EQ(machine.links[1].worker_bandwidth.value, 8e9);
   EXPECT_EQ(machine.links[2].bandwidth.value, 4e9);
   EXPECT_EQ(machine.workers[2].copy_overhead, Time{15'000});

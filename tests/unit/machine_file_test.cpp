@@ -280,6 +280,8 @@ TEST(MachineText, RefusesAMachineThatDoesNotHoldTogether) {
   EXPECT_THAT(said_with("[[speed]]\nkernel = \"gemm\"\nkind = \"gpu\""),
               AllOf(StartsWith("m.toml:13: "), HasSubstr("either \"rate\" or \"time\"")));
   EXPECT_THAT(said_with("[disk]\nread = 1e9\nworker_bandwidth = 0"), HasSubstr("worker_bandwidth"));
+  EXPECT_THAT(said_with("[disk]\nread = 1e9\nfirst_write = 0"), HasSubstr("first_write"));
+  EXPECT_THAT(said_with("[disk]\nread = 1e9\nbusy_latency = -1"), HasSubstr("busy_latency"));
   EXPECT_THAT(said_with("[disk]\nread = 1e9\nserialise = [\"arrivals\"]"), HasSubstr("arrivals"));
 }
 

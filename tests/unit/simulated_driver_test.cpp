@@ -66,9 +66,11 @@ class Player final : public engine::Completions {
     waiting_[worker].push_back(&task);
     driver.wake(WorkerId{worker});
   }
-  void copy(std::uint32_t id, NodeId from, NodeId to, std::uint64_t bytes) {
+  void copy(std::uint32_t id, NodeId from, NodeId to, std::uint64_t bytes,
+            graph::Handle* handle = nullptr) {
     memory::Copy copy;
     copy.id.slot = id;
+    copy.handle = handle;
     copy.from.node = from;
     copy.from.layout = {bytes, 1, bytes, 1};
     copy.to.node = to;
@@ -80,7 +82,7 @@ class Player final : public engine::Completions {
 
   void copy_done(memory::CopyId id, std::exception_ptr) override {
     copies[id.slot] = driver.now().ns;
-    ends.push_back("copy");
+    ends.emplace_back("copy");
   }
   bool advance(WorkerId worker) override {
     auto& own = waiting_[worker.value];
@@ -92,7 +94,7 @@ class Player final : public engine::Completions {
   }
   void task_done(graph::Task&, WorkerId worker, std::exception_ptr, std::optional<Time>) override {
     task_ends[worker.value].push_back(driver.now().ns);
-    ends.push_back("task");
+    ends.emplace_back("task");
   }
 
   sim::World world;
@@ -287,6 +289,49 @@ TEST(SimulatedDriver, AKernelThatCopiesHaveProlongedIsProlongedByThoseThatEndThe
   player.copy(2, kFirstGpu, kRam, 20);
   player.run();
   EXPECT_THAT(player.task_ends[1], ElementsAre(1000 + 300 + 10));
+}
+
+TEST(SimulatedDriver, ACopyThatEndsWhileAllCoresWorkWaitsForOneOfThem) {
+  const Codelet kernel = cpu_kernel_of(1000);
+  MachineDescription machine = two_cores_and_disk();
+  for (LinkDescription& link : machine.links) {
+    link.worker_bandwidth = {};
+    link.busy_latency = Time{70};
+  }
+  Player player(machine);
+  player.task(kernel, 0);
+  player.copy(1, kRam, kFirstGpu, 200);  // a core is idle
+  player.world.pass(Time{300});
+  player.task(kernel, 1);
+  player.copy(2, kRam, kFirstGpu, 200);
+  player.world.pass(Time{750});  // core 0 is idle again
+  player.copy(3, kRam, kFirstGpu, 200);
+  player.run();
+  EXPECT_THAT(player.copies, ElementsAre(Pair(1, 200), Pair(2, 570), Pair(3, 1250)));
+}
+
+TEST(SimulatedDriver, WhatTheDiskHasNoRoomForYetIsWrittenOneAfterTheOther) {
+  MachineDescription machine = two_cores_and_disk();
+  for (LinkDescription& link : machine.links) link.worker_bandwidth = {};
+  machine.links[0].copies_in_flight = 2;
+  machine.links[0].bandwidth = BytesPerSecond{2 * kBytePerNs.value};
+  machine.links[0].first_write = BytesPerSecond{kBytePerNs.value / 2};
+  Player player(machine);
+  graph::Handle fresh;
+  fresh.id = HandleId{1};
+  graph::Handle other;
+  other.id = HandleId{2};
+  graph::Handle of_file;
+  of_file.id = HandleId{3};
+  of_file.home.kind = graph::HomeKind::file;
+  player.copy(1, kRam, kFirstGpu, 100, &fresh);
+  player.copy(2, kRam, kFirstGpu, 100, &other);
+  player.world.pass(Time{1000});
+  player.copy(3, kRam, kFirstGpu, 100, &fresh);
+  player.world.pass(Time{1000});
+  player.copy(4, kRam, kFirstGpu, 100, &of_file);
+  player.run();
+  EXPECT_THAT(player.copies, ElementsAre(Pair(1, 400), Pair(2, 400), Pair(3, 1050), Pair(4, 2050)));
 }
 
 TEST(SimulatedDriver, CopiesTakeFromAPipelineAndNotFromAGpu) {

@@ -61,12 +61,16 @@ class DiskCopies::Meter final : public engine::Completions {
     Planned planned{.tile = 0, .writing = writing};
     {
       const std::lock_guard lock(mutex_);
-      if (started_.empty()) started_.resize(most_in_flight(), false);
+      if (started_.empty()) {
+        started_.resize(most_in_flight(), false);
+        begins_.resize(most_in_flight());
+      }
       const auto first = started_.begin() + (writing ? test_.copies : 0);
       const auto unused = std::find(first, first + test_.copies, false);
       if (unused == first + test_.copies || error_) return false;
       *unused = true;
       slot = static_cast<std::uint64_t>(unused - started_.begin());
+      begins_[slot] = monotonic_now();
       ++in_flight_;
       const std::uint64_t half = std::max<std::uint64_t>(tiles_ / 2, 1);
       const std::uint64_t at = one_by_one_++ / 2 % half;
@@ -80,6 +84,14 @@ class DiskCopies::Meter final : public engine::Completions {
     std::unique_lock lock(mutex_);
     ended_.wait(lock, [this] { return in_flight_ == 0; });
     if (error_) std::rethrow_exception(error_);
+  }
+
+  Time mean_time() {
+    const std::lock_guard lock(mutex_);
+    const Time mean{copies_timed_ == 0 ? 0 : time_of_copies_.ns / copies_timed_};
+    copies_timed_ = 0;
+    time_of_copies_ = {};
+    return mean;
   }
 
   void copy_done(memory::CopyId copy, std::exception_ptr error) override {
@@ -134,6 +146,8 @@ class DiskCopies::Meter final : public engine::Completions {
   // Under mutex_.
   void end_one(std::uint64_t slot) {
     started_[slot] = false;
+    ++copies_timed_;
+    time_of_copies_ += monotonic_now() - begins_[slot];
     if (--in_flight_ == 0) ended_.notify_one();
   }
 
@@ -162,7 +176,10 @@ class DiskCopies::Meter final : public engine::Completions {
   std::uint64_t in_flight_ = 0;
   std::exception_ptr error_;
   std::vector<bool> started_;  // by slot: a copy that nothing follows is in flight
+  std::vector<Time> begins_;   // by slot
   std::uint64_t one_by_one_ = 0;
+  std::int64_t copies_timed_ = 0;
+  Time time_of_copies_;
 };
 
 DiskCopies::DiskCopies(const std::string& folder, const BandwidthTest& test)
@@ -201,6 +218,10 @@ void DiskCopies::wait() {
   meter_->wait();
 }
 
+Time DiskCopies::mean_time() {
+  return meter_->mean_time();
+}
+
 bool DiskCopies::io_uring() const {
   return driver_->uses_io_uring();
 }
@@ -212,6 +233,7 @@ bool DiskCopies::direct_io() const {
 DiskBandwidth measure_bandwidth(const std::string& folder, const BandwidthTest& test) {
   DiskCopies copies(folder, test);
   DiskBandwidth result;
+  result.first_write = copies.write();
   result.write = copies.write();
   result.read = copies.read();
   if (test.both) result.both = copies.both();

@@ -12,7 +12,8 @@ namespace vicinal::drivers {
 class DiskDriver;
 
 struct DiskBandwidth {
-  BytesPerSecond write;
+  BytesPerSecond first_write;  // the file system has to find room
+  BytesPerSecond write;        // over what was written
   BytesPerSecond read;
   BytesPerSecond both;  // reads and writes at once, their sum; 0: not asked for
   bool io_uring = false;
@@ -43,6 +44,8 @@ class DiskCopies {
   // direction. test.both is true, and nothing of the above is under way.
   bool start(bool writing);
   void wait();  // until all that were started have ended; throws if one has failed
+  // What the copies that were started one by one since the last call took from start to end, on average.
+  Time mean_time();
   bool io_uring() const;
   bool direct_io() const;
 
@@ -52,7 +55,7 @@ class DiskCopies {
   std::unique_ptr<DiskDriver> driver_;
 };
 
-// Written, read, and both if the test asks for it.
+// Written twice, read, and both if the test asks for it.
 DiskBandwidth measure_bandwidth(const std::string& folder, const BandwidthTest& test);
 
 }  // namespace vicinal::drivers

@@ -22,7 +22,8 @@ SimulatedDriver::SimulatedDriver(const MachineDescription& machine, sim::World& 
       resources_(machine_, world),
       links_(
           machine_, world, resources_,
-          [this](const SimulatedLinks::Copy& copy) { completions_->copy_done(copy.id, nullptr); }),
+          [this](const SimulatedLinks::Copy& copy) { completions_->copy_done(copy.id, nullptr); },
+          [this] { return cores_busy(); }),
       workers_(machine.workers.size()),
       look_(machine.workers.size() / 64 + 1),
       first_worker_(machine.nodes.size()) {
@@ -153,6 +154,16 @@ void SimulatedDriver::free_thread(WorkerId id) {
   worker.behind_kernel.clear();
 }
 
+bool SimulatedDriver::cores_busy() const {
+  bool any = false;
+  for (std::size_t i = 0; i < workers_.size(); ++i) {
+    if (machine_.workers[i].kind != ProcessorKind::cpu) continue;
+    if (workers_[i].kernels.empty()) return false;
+    any = true;
+  }
+  return any;
+}
+
 void SimulatedDriver::start_task(graph::Task& task, WorkerId id) {
   Worker& worker = workers_[id.value];
   const WorkerDescription& description = machine_.workers[id.value];
@@ -243,12 +254,24 @@ double SimulatedDriver::fault_time(const memory::Copy& copy) const {
   return static_cast<double>(faults) * static_cast<double>(faults_.time.ns);
 }
 
+// Of a copy to the disk: files of the user have their room, and so has what was written before.
+Bytes SimulatedDriver::fresh_bytes(const memory::Copy& copy, const LinkDescription& link) {
+  if (link.first_write.value == 0 || copy.handle == nullptr) return {};
+  if (copy.handle->home.kind == graph::HomeKind::file) return {};
+  const std::uint64_t id = copy.handle->id.value;
+  if (id >= on_disk_.size()) on_disk_.resize(id + 1, false);
+  if (on_disk_[id]) return {};
+  on_disk_[id] = true;
+  return copy.bytes();
+}
+
 void SimulatedDriver::start_copy(const memory::Copy& copy) {
   SimulatedLinks::Copy on_links = links_.describe(copy);
   const std::optional<WorkerId> driver = driven_by(copy);
   const Time free = driver ? workers_[driver->value].thread_free : Time{0};
   require_ends_in_time(copy, on_links.link, free == kNotKnown ? now() : std::max(now(), free));
   on_links.faults = Time{static_cast<std::int64_t>(fault_time(copy))};
+  on_links.fresh = fresh_bytes(copy, machine_.links[on_links.link]);
   if (!driver) return links_.start(on_links);
   if (free == kNotKnown) return workers_[driver->value].behind_kernel.push_back(on_links);
   start_copy_by(*driver, on_links);

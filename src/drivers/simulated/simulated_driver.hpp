@@ -92,6 +92,8 @@ class SimulatedDriver final : public engine::Driver, private sim::Actor {
   void await_start(WorkerId worker);
   void start_kernel(WorkerId worker);
   void end_kernel(WorkerId worker);
+  Bytes fresh_bytes(const memory::Copy& copy, const LinkDescription& link);
+  bool cores_busy() const;  // a kernel runs on every CPU worker
   void free_thread(WorkerId worker);
   void set_woken(WorkerId worker, bool woken);
   void note_whether_it_looks(WorkerId worker);
@@ -113,6 +115,7 @@ class SimulatedDriver final : public engine::Driver, private sim::Actor {
   std::vector<Worker> workers_;
   std::vector<std::uint64_t> look_;  // bit per worker: it is woken and may launch a kernel
   std::uint64_t running_ = 0;        // kernels launched and not ended
+  base::SureVector<bool> on_disk_;   // by id of the handle: it has been written to the disk
   std::vector<std::optional<WorkerId>> first_worker_;  // by node: of an accelerator
   base::SureVector<sim::Demand> demands_;              // of a kernel that starts: to keep the room
 };

@@ -6,12 +6,19 @@
 
 namespace vicinal::drivers {
 
+namespace {
+// Of an event: the transfer ends, whose bytes have moved. Else they begin to.
+constexpr std::uint64_t kEnds = std::uint64_t{1} << 32;
+}  // namespace
+
 SimulatedLinks::SimulatedLinks(const MachineDescription& machine, sim::World& world,
-                               const SimulatedResources& resources, Ended ended)
+                               const SimulatedResources& resources, Ended ended,
+                               CoresBusy cores_busy)
     : machine_(machine),
       world_(world),
       resources_(resources),
       ended_(std::move(ended)),
+      cores_busy_(std::move(cores_busy)),
       place_(world.enter(*this)),
       ways_(machine.nodes.size()),
       links_(machine.links.size()) {
@@ -20,6 +27,7 @@ SimulatedLinks::SimulatedLinks(const MachineDescription& machine, sim::World& wo
     links_[l].latency = link.latency;
     ways_[link.from.value].push_back({link.to, l});
     if (link.bandwidth.value > 0) links_[l].path.push_back({world_.add_resource(link.bandwidth)});
+    if (link.first_write.value > 0) links_[l].first_writes = world_.add_resource(link.first_write);
     for (const std::uint32_t segment : link.segments) {
       links_[l].path.push_back({resources.segment(segment)});
     }
@@ -87,18 +95,34 @@ void SimulatedLinks::begin(Slot transfer) {
   world_.schedule(place_, world_.now() + before, transfer, sim::Turn::flows);
 }
 
-// Its content begins to flow.
 void SimulatedLinks::happened(std::uint64_t token) {
-  const Copy& copy = transfers_[token].copy;
+  const auto slot = static_cast<Slot>(token);
+  (token & kEnds) != 0 ? end(slot) : flow(slot);
+}
+
+// Its content begins to flow.
+void SimulatedLinks::flow(Slot transfer) {
+  const Copy& copy = transfers_[transfer].copy;
   const base::SureVector<sim::Demand>& path = links_[copy.link].path;
   demands_.assign(path.begin(), path.end());
+  if (copy.fresh.value > 0) {
+    demands_.push_back(
+        {*links_[copy.link].first_writes,
+         static_cast<double>(copy.fresh.value) / static_cast<double>(copy.bytes.value)});
+  }
   resources_.add_processors(machine_.links[copy.link], copy.bytes, demands_);
   resources_.add_memory(copy.link, copy.numa_node, demands_);
-  world_.start(place_, token, {static_cast<double>(copy.bytes.value), demands_});
+  world_.start(place_, transfer, {static_cast<double>(copy.bytes.value), demands_});
 }
 
 void SimulatedLinks::flow_ended(std::uint64_t token) {
   const auto slot = static_cast<Slot>(token);
+  const Time longer = machine_.links[transfers_[slot].copy.link].busy_latency;
+  if (longer.ns == 0 || !cores_busy_ || !cores_busy_()) return end(slot);
+  world_.schedule(place_, world_.now() + longer, slot | kEnds);
+}
+
+void SimulatedLinks::end(Slot slot) {
   const Copy copy = transfers_[slot].copy;
   auto& unended = links_[copy.link].unended;
   unended.erase(std::ranges::find(unended, slot));

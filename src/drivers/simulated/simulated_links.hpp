@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "base/sure_memory.hpp"
@@ -25,19 +26,23 @@ class SimulatedLinks final : public sim::Actor {
     std::uint32_t link = 0;
     Bytes bytes;
     Time faults = {};             // before it flows, beside the link's latency
+    Bytes fresh = {};             // of `bytes`: the disk has no room for them yet
     std::uint32_t numa_node = 0;  // where it reads or writes RAM
   };
   // `ended` is called at the end of each copy, from the world. The machine, the world and the resources outlive this.
   using Ended = std::function<void(const Copy&)>;
+  // A kernel runs on every CPU worker; none: that is never so.
+  using CoresBusy = std::function<bool()>;
   SimulatedLinks(const MachineDescription& machine, sim::World& world,
-                 const SimulatedResources& resources, Ended ended);
+                 const SimulatedResources& resources, Ended ended, CoresBusy cores_busy = {});
   ~SimulatedLinks() override;
   SimulatedLinks(const SimulatedLinks&) = delete;
   SimulatedLinks& operator=(const SimulatedLinks&) = delete;
 
   // Throws std::logic_error if no link leads there.
   Copy describe(const memory::Copy& copy) const;
-  // From now on it waits for those that exclude it, then for its link's latency, and then it flows.
+  // From now on it waits for those that exclude it, then for its link's latency, and then it flows; at the end for a core,
+  // where the link says so (LinkDescription::busy_latency).
   void start(const Copy& copy);
 
   void happened(std::uint64_t token) override;
@@ -52,6 +57,8 @@ class SimulatedLinks final : public sim::Actor {
   };
   struct Link {
     Time latency;
+    std::optional<sim::Resource>
+        first_writes;  // one after the other (LinkDescription::first_write)
     base::SureVector<sim::Demand> path;
     std::vector<std::uint32_t> excludes;  // links, each once
     base::SureVector<Slot> unended;       // in the order of their start
@@ -62,11 +69,14 @@ class SimulatedLinks final : public sim::Actor {
   };
   Slot take_slot();
   void begin(Slot transfer);
+  void flow(Slot transfer);
+  void end(Slot transfer);
 
   const MachineDescription& machine_;
   sim::World& world_;
   const SimulatedResources& resources_;
   const Ended ended_;
+  const CoresBusy cores_busy_;
   const sim::World::Place place_;
   std::vector<std::vector<Way>> ways_;  // by the node they lead from, sorted by `to`
   std::vector<Link> links_;
