@@ -34,6 +34,7 @@ std::unique_ptr<Policy> make_load(const Settings&);
 std::unique_ptr<Policy> make_directed(const Settings&);
 std::unique_ptr<Policy> make_touch(const Settings&);
 std::unique_ptr<Policy> make_hfp(const Settings& settings);
+std::unique_ptr<Policy> make_horizon(const Settings& settings);
 std::unique_ptr<Policy> make_mst(const Settings& settings);
 std::unique_ptr<Policy> make_rcm(const Settings& settings);
 std::unique_ptr<Policy> make_rws(const Settings& settings);
@@ -101,6 +102,8 @@ constexpr Setting kHfpSettings[] = {
 // As in the paper, which compares these orders under least recently used.
 constexpr Setting kOrderSettings[] = {ready("no"), victims("lru"), kSteal};
 
+constexpr Setting kHorizonSettings[] = {ready("no"), victims("belady"), kSteal};
+
 constexpr PolicyEntry kPolicies[] = {
     {"lws", "a deque per worker, idle workers steal from their neighbours", plain<make_lws>},
     {"eager", "one queue for all workers, first in, first out", plain<make_eager>},
@@ -137,6 +140,8 @@ constexpr PolicyEntry kPolicies[] = {
      plain<make_lfq>},
     {"hfp", "packages of tasks that share data, made ahead; evicts what they use last", make_hfp,
      kHfpSettings},
+    {"horizon", "plans blocks of tasks that share data, and evicts what they use last",
+     make_horizon, kHorizonSettings},
     {"mst", "ahead; next comes the task that shares most data with the tasks before", make_mst,
      kOrderSettings},
     {"rcm", "ahead, tasks that share data close to each other, as rows of a band matrix", make_rcm,

@@ -335,6 +335,9 @@ std::unique_ptr<Policy> make_hfp(const Settings& settings) {
                                                            : Balance::none},
                        settings);
 }
+std::unique_ptr<Policy> make_horizon(const Settings& settings) {
+  return make_packaged("horizon", {.algorithm = packaged::Algorithm::horizon}, settings);
+}
 std::unique_ptr<Policy> make_mst(const Settings& settings) {
   return make_packaged("mst", {.algorithm = packaged::Algorithm::mst}, settings);
 }

@@ -12,6 +12,7 @@
 #include "sched/orders/chains.hpp"
 #include "sched/orders/dependency_order.hpp"
 #include "sched/orders/hfp.hpp"
+#include "sched/orders/horizon/horizon.hpp"
 #include "sched/orders/mst.hpp"
 #include "sched/orders/rcm.hpp"
 
@@ -35,6 +36,20 @@ BytesPerSecond bandwidth_of(const MachineDescription& machine, NodeId node) {
     if (link.from == kRam && link.to == node) return link.bandwidth;
   }
   return {};
+}
+
+orders::horizon::Memory planned_memory(const Nodes& nodes, NodeIndex index) {
+  const NodeId node = nodes[index].id;
+  const MachineDescription& machine = nodes.machine();
+  orders::horizon::Memory memory{.bytes = memory_of(machine, node).value,
+                                 .workers = static_cast<std::uint32_t>(nodes.workers(index))};
+  for (const LinkDescription& link : machine.links) {
+    const bool is_home = node == kRam || link.from == kRam || link.to == kRam;
+    if (!is_home) continue;
+    if (link.to == node) memory.in = std::max(memory.in, link.bandwidth);
+    if (link.from == node) memory.out = std::max(memory.out, link.bandwidth);
+  }
+  return memory;
 }
 
 // The nodes that are to run the task by plan, a bit for each: of those that can, the accelerators, else all.
@@ -191,6 +206,16 @@ std::vector<NodeIndex> nodes_for(std::span<const Order> packages, const Group& g
   return nodes;
 }
 
+std::vector<Order> planned_blocks(const KnownTasks& known, const Group& group, const Nodes& nodes) {
+  const auto graph = orders::horizon::plan_graph(known.graph, group.tasks, group.durations);
+  const auto best = orders::horizon::best_order(graph, planned_memory(nodes, group.nodes.front()));
+  std::vector<Number> place(known.tasks.size());
+  for (Number i = 0; i < group.tasks.size(); ++i) place[group.tasks[i]] = i;
+  Order order;
+  for (const Number task : best.order) order.push_back(place[graph.number[task]]);
+  return cut(order, group.durations, group.nodes.size());
+}
+
 }  // namespace
 
 std::vector<Planned> plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes,
@@ -209,7 +234,9 @@ std::vector<Planned> plan(const KnownTasks& known, const PlanRules& rules, const
   for (Group& group : groups) {
     if (rules.algorithm == Algorithm::hfp) order_by_inputs(group, known);
     const std::vector<Order> packages =
-        planner.packages(group, orders::inputs_of(all, group.tasks));
+        rules.algorithm == Algorithm::horizon
+            ? planned_blocks(known, group, nodes)
+            : planner.packages(group, orders::inputs_of(all, group.tasks));
     const std::vector<NodeIndex> chosen = nodes_for(packages, group, busy);
     for (std::size_t i = 0; i < packages.size(); ++i) {
       for (const Number place : packages[i]) {

@@ -20,7 +20,7 @@
 
 namespace vicinal::sched::packaged {
 
-enum class Algorithm : std::uint8_t { hfp, mst, rcm };
+enum class Algorithm : std::uint8_t { hfp, mst, rcm, horizon };
 enum class Balance : std::uint8_t { time, count, duration, none };
 
 struct PlanRules {

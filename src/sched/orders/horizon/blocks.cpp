@@ -1,0 +1,309 @@
+#include "sched/orders/horizon/blocks.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
+namespace vicinal::sched::orders::horizon {
+
+namespace {
+
+constexpr double kLeastKept = 0.6;  // of a block's units, when it is cut back
+
+struct Scored {
+  double score = 0;
+  Number unit = 0;
+  // The greatest score first, then the lowest number.
+  bool operator<(const Scored& other) const {
+    return score != other.score ? score < other.score : unit > other.unit;
+  }
+};
+
+// Which units make a block.
+class Growth {
+ public:
+  Growth(const PlanGraph& graph, const Units& units, const BlockRules& rules)
+      : graph_(graph),
+        units_(units),
+        rules_(rules),
+        blocked_(units.predecessors),
+        state_(units.count(), State::waiting),
+        inside_(graph.data()),
+        owned_(graph.data(), false),
+        score_(units.count()),
+        uses_(units.count()) {
+    for (Number unit = 0; unit < units.count(); ++unit) {
+      for (const Number task : units.tasks[unit]) {
+        for (const Use& use : graph.uses_of(task)) uses_[unit] += graph.bytes[use.datum];
+      }
+    }
+  }
+
+  // The next block; empty: all units are in blocks.
+  std::vector<Number> next() {
+    block_.clear();
+    const Number seed = next_seed();
+    forget_block();
+    if (seed == kNone) return {};
+    std::vector<double> ratios;  // by units
+    for (Number unit = seed; unit != kNone; unit = most_related()) {
+      if (!block_.empty() && footprint_with(unit) > rules_.capacity) {
+        heap_.push({score_[unit], unit});
+        break;
+      }
+      enter(unit);
+      const double ratio = static_cast<double>(accessed_) /
+                           static_cast<double>(std::max(distinct_, std::uint64_t{1}));
+      ratios.push_back(ratio);
+    }
+    if (left_ > block_.size()) cut_back(ratios);
+    left_ -= block_.size();
+    for (const Number unit : block_) state_[unit] = State::done;
+    last_.assign(block_.begin(), block_.end());
+    return last_;
+  }
+
+ private:
+  enum class State : std::uint8_t { waiting, inside, done };
+
+  // The unit that has most data in the block left behind, of those that can begin; else the first.
+  Number next_seed() {
+    const Number related = most_related();
+    if (related != kNone) return related;
+    while (first_ < units_.count() && state_[first_] != State::waiting) ++first_;
+    for (Number unit = first_; unit < units_.count(); ++unit) {
+      if (state_[unit] == State::waiting && blocked_[unit] == 0) return unit;
+    }
+    return kNone;
+  }
+
+  // To where a byte of the block is used most often.
+  void cut_back(const std::vector<double>& ratios) {
+    const auto least =
+        static_cast<std::ptrdiff_t>(kLeastKept * static_cast<double>(ratios.size() - 1));
+    // Of equal ones the last.
+    const auto best = std::max_element(ratios.rbegin(), ratios.rend() - least);
+    const auto kept = static_cast<std::size_t>(ratios.rend() - best);
+    while (block_.size() > kept) leave();
+  }
+
+  void forget_block() {
+    for (const Number datum : touched_) {
+      inside_[datum] = 0;
+      owned_[datum] = false;
+    }
+    touched_.clear();
+    for (const Number unit : related_) score_[unit] = 0;
+    related_.clear();
+    heap_ = {};
+    accessed_ = distinct_ = owners_ = 0;
+    longest_ = 1;
+  }
+
+  double worth(Number datum) const {
+    const double size = rules_.counts_bytes ? static_cast<double>(graph_.bytes[datum]) : 1.0;
+    if (inside_[datum] == 0 || owned_[datum]) return 0;
+    const auto users = static_cast<double>(inside_[datum]);
+    return size / (rules_.squares_users ? users * users : users);
+  }
+
+  void enter(Number unit) {
+    state_[unit] = State::inside;
+    block_.push_back(unit);
+    accessed_ += uses_[unit];
+    longest_ = std::max<std::uint64_t>(longest_, units_.tasks[unit].size());
+    const Number owner = units_.owner[unit];
+    if (owner != kNone && !owned_[owner]) {
+      owned_[owner] = true;
+      owners_ += graph_.bytes[owner];
+    }
+    for (const Number datum : units_.data[unit]) {
+      const double before = worth(datum);
+      if (inside_[datum]++ == 0) {
+        distinct_ += graph_.bytes[datum];
+        touched_.push_back(datum);
+      }
+      change_score(datum, worth(datum) - before);
+    }
+    for (const Number after : units_.successors[unit]) {
+      if (--blocked_[after] == 0 && score_[after] > 0) heap_.push({score_[after], after});
+    }
+  }
+
+  // The last that entered. Scores stay those of what entered before the cut: seeds follow them.
+  void leave() {
+    const Number unit = block_.back();
+    block_.pop_back();
+    state_[unit] = State::waiting;
+    for (const Number after : units_.successors[unit]) ++blocked_[after];
+    heap_.push({score_[unit], unit});
+    first_ = std::min(first_, unit);
+  }
+
+  void change_score(Number datum, double change) {
+    for (const Number user : units_.users[datum]) {
+      if (state_[user] != State::waiting) continue;
+      if (score_[user] == 0) related_.push_back(user);
+      score_[user] += change;
+      // A score that fell is seen when the unit comes up.
+      if (change > 0 && blocked_[user] == 0) heap_.push({score_[user], user});
+    }
+  }
+
+  Number most_related() {
+    constexpr double kSame = 1e-9;
+    while (!heap_.empty()) {
+      const Scored top = heap_.top();
+      heap_.pop();
+      if (state_[top.unit] != State::waiting || blocked_[top.unit] != 0) continue;
+      const double now = score_[top.unit];
+      if (now < top.score - kSame) {
+        if (now > kSame) heap_.push({now, top.unit});
+        continue;
+      }
+      return top.unit;
+    }
+    return kNone;
+  }
+
+  std::uint64_t footprint_with(Number unit) const {
+    std::uint64_t owners = owners_;
+    std::uint64_t distinct = distinct_;
+    const Number owner = units_.owner[unit];
+    if (owner != kNone && !owned_[owner]) owners += graph_.bytes[owner];
+    for (const Number datum : units_.data[unit]) {
+      if (inside_[datum] == 0) distinct += graph_.bytes[datum];
+    }
+    const std::uint64_t longest = std::max<std::uint64_t>(longest_, units_.tasks[unit].size());
+    return owners + (distinct - std::min(owners, distinct)) / longest;
+  }
+
+  const PlanGraph& graph_;
+  const Units& units_;
+  const BlockRules& rules_;
+  std::vector<Number> blocked_;
+  std::vector<State> state_;
+  std::vector<Number> inside_;       // by datum: units of the block that use it
+  std::vector<bool> owned_;          // by datum: it owns a unit of the block
+  std::vector<double> score_;        // by unit
+  std::vector<std::uint64_t> uses_;  // by unit: bytes of all operands of its tasks
+  std::priority_queue<Scored> heap_;
+  std::vector<Number> touched_;  // data with users inside
+  std::vector<Number> related_;  // units with a score
+  std::vector<Number> block_;
+  std::vector<Number> last_;
+  std::uint64_t accessed_ = 0;
+  std::uint64_t distinct_ = 0;
+  std::uint64_t owners_ = 0;
+  std::uint64_t longest_ = 1;  // tasks of a unit
+  std::size_t left_ = units_.count();
+  Number first_ = 0;  // none below it waits
+};
+
+// In which order the tasks of a block run: always the ready one that lacks fewest data of those that no task of the block
+// has used yet; owners are there.
+class Inside {
+ public:
+  Inside(const PlanGraph& graph, const Units& units)
+      : graph_(graph),
+        units_(units),
+        blocked_(graph.predecessors),
+        missing_(graph.tasks()),
+        users_(graph.data(), kNone),
+        next_(graph.uses.size(), kNone),
+        task_of_use_(graph.uses.size()),
+        there_(graph.data()) {
+    for (Number task = 0; task < graph.tasks(); ++task) {
+      for (std::size_t i = graph.first_use[task]; i < graph.first_use[task + 1]; ++i) {
+        task_of_use_[i] = task;
+      }
+    }
+  }
+
+  void run(const std::vector<Number>& block, std::vector<Number>& order) {
+    ++turn_;
+    for (const Number unit : block) {
+      if (units_.owner[unit] != kNone) there_[units_.owner[unit]] = turn_;
+    }
+    for (const Number unit : block) {
+      for (const Number task : units_.tasks[unit]) enter(task);
+    }
+    for (const Number unit : block) {
+      for (const Number task : units_.tasks[unit]) {
+        if (blocked_[task] == 0) ready_.emplace(missing_[task], task);
+      }
+    }
+    while (!ready_.empty()) {
+      const auto [missing, task] = ready_.top();
+      ready_.pop();
+      if (missing != missing_[task]) continue;  // it stands there again
+      missing_[task] = kNone;
+      order.push_back(task);
+      end(task);
+    }
+    for (const Number unit : block) {
+      for (const Number task : units_.tasks[unit]) {
+        for (const Use& use : graph_.uses_of(task)) users_[use.datum] = kNone;
+        in_block_at_[task] = false;
+      }
+    }
+  }
+
+ private:
+  void enter(Number task) {
+    in_block_at_[task] = true;
+    missing_[task] = 0;
+    for (std::size_t i = graph_.first_use[task]; i < graph_.first_use[task + 1]; ++i) {
+      const Number datum = graph_.uses[i].datum;
+      if (there_[datum] == turn_) continue;
+      ++missing_[task];
+      next_[i] = std::exchange(users_[datum], static_cast<Number>(i));
+    }
+  }
+
+  void end(Number task) {
+    for (const Use& use : graph_.uses_of(task)) {
+      if (std::exchange(there_[use.datum], turn_) == turn_) continue;
+      for (Number i = users_[use.datum]; i != kNone; i = next_[i]) {
+        const Number user = task_of_use_[i];
+        if (missing_[user] == kNone) continue;
+        --missing_[user];
+        if (blocked_[user] == 0) ready_.emplace(missing_[user], user);
+      }
+    }
+    for (const Number after : graph_.successors[task]) {
+      if (--blocked_[after] == 0 && in_block_at_[after]) ready_.emplace(missing_[after], after);
+    }
+  }
+
+  const PlanGraph& graph_;
+  const Units& units_;
+  std::vector<Number> blocked_;
+  std::vector<Number> missing_;      // by task of the block; kNone: it has run
+  std::vector<Number> users_;        // by datum: the first of its uses in the block
+  std::vector<Number> next_;         // by use: the next one of the datum
+  std::vector<Number> task_of_use_;  // by use
+  std::vector<Number> there_;        // by datum: since this block
+  std::vector<bool> in_block_at_ = std::vector<bool>(graph_.tasks());
+  using Ready = std::pair<Number, Number>;
+  std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready_;
+  Number turn_ = 0;
+};
+
+}  // namespace
+
+Blocks grow_blocks(const PlanGraph& graph, const Units& units, const BlockRules& rules) {
+  Growth growth(graph, units, rules);
+  Inside inside(graph, units);
+  Blocks blocks;
+  blocks.order.reserve(graph.tasks());
+  for (;;) {
+    const std::vector<Number> block = growth.next();
+    if (block.empty()) return blocks;
+    inside.run(block, blocks.order);
+    blocks.ends.push_back(blocks.order.size());
+  }
+}
+
+}  // namespace vicinal::sched::orders::horizon

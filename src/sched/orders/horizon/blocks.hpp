@@ -1,0 +1,32 @@
+// An order of tasks made of blocks: units that share data and fit a memory together are run before others are begun.
+//
+// A block grows from a seed. Next comes, of the units whose predecessors are done or in the block, the one with most data
+// in the block already; a datum counts 1 / (units of the block that use it), so that what few units use draws in the units
+// that share it, and blocks become square. Owners do not count: they are there for their own units' sake, and where they
+// did, blocks of a factorisation became rows as wide as the matrix. Where it has outgrown the memory the block is cut back, to 0.6 of its units at
+// least, to where a byte that it loads is used most often.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sched/orders/horizon/plan_graph.hpp"
+#include "sched/orders/horizon/units.hpp"
+
+namespace vicinal::sched::orders::horizon {
+
+struct BlockRules {
+  std::uint64_t capacity =
+      0;  // of a block, bytes: owners, and of other data as much as is used at a time
+  bool counts_bytes = false;   // shared data count by their sizes; else each counts the same
+  bool squares_users = false;  // a datum counts 1 / (units of the block that use it)^2
+};
+
+struct Blocks {
+  std::vector<Number> order;      // of tasks
+  std::vector<std::size_t> ends;  // in the order, by block
+};
+
+Blocks grow_blocks(const PlanGraph& graph, const Units& units, const BlockRules& rules);
+
+}  // namespace vicinal::sched::orders::horizon

@@ -1,0 +1,115 @@
+#include "sched/orders/horizon/plan_graph.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <utility>
+
+#include "sched/orders/successors.hpp"
+#include "vicinal/access.hpp"
+
+namespace vicinal::sched::orders::horizon {
+
+void Lists::counted() {
+  std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
+  items_.resize(ends_.back());
+}
+
+void Lists::placed() {
+  // Each end has moved to the next one.
+  ends_.insert(ends_.begin(), 0);
+  ends_.pop_back();
+}
+
+namespace {
+
+struct Levels {
+  std::vector<Number> depth;  // tasks before it on the longest path that leads there
+  std::vector<Time> left;     // the longest path from it on, itself included
+};
+
+Levels levels_of(const Lists& successors, std::span<const Time> durations) {
+  Levels levels{std::vector<Number>(durations.size()), {durations.begin(), durations.end()}};
+  for (Number task = 0; task < durations.size(); ++task) {
+    for (const Number after : successors[task]) {
+      levels.depth[after] = std::max(levels.depth[after], levels.depth[task] + 1);
+    }
+  }
+  for (std::size_t task = durations.size(); task-- > 0;) {
+    Time longest;
+    for (const Number after : successors[task]) longest = std::max(longest, levels.left[after]);
+    levels.left[task] += longest;
+  }
+  return levels;
+}
+
+void add_uses(const graph::Graph& graph, const graph::Graph::Task& task, PlanGraph& plan) {
+  const std::size_t first = plan.uses.size();
+  for (const auto& [datum, mode] : graph.accesses_of(task)) {
+    // A private copy of a reduction is combined elsewhere, scratch is no content: room alone.
+    const Use use{datum, reads(mode), leaves_content(mode)};
+    const auto same =
+        std::find_if(plan.uses.begin() + static_cast<std::ptrdiff_t>(first), plan.uses.end(),
+                     [&](const Use& other) { return other.datum == use.datum; });
+    if (same == plan.uses.end()) {
+      plan.uses.push_back(use);
+    } else {
+      same->reads |= use.reads;
+      same->writes |= use.writes;
+    }
+  }
+  plan.first_use.push_back(plan.uses.size());
+}
+
+}  // namespace
+
+PlanGraph plan_graph(const graph::Graph& graph, std::span<const Number> tasks,
+                     std::span<const Time> durations) {
+  const Successors all = successors_of(graph);
+  std::vector<Number> place(graph.tasks().size(), kNone);
+  for (Number i = 0; i < tasks.size(); ++i) place[tasks[i]] = i;
+  // In the order of submission first.
+  const auto lists = [&](const auto& place_of) {
+    Lists successors(tasks.size());
+    const auto each = [&](const auto& call) {
+      for (const Number task : tasks) {
+        for (const Number after : all.of[task]) {
+          if (place[after] != kNone) call(place_of(place[task]), place_of(place[after]));
+        }
+      }
+    };
+    each([&](Number before, Number) { successors.count(before); });
+    successors.counted();
+    each([&](Number before, Number after) { successors.place(before, after); });
+    successors.placed();
+    return successors;
+  };
+  const Levels levels = levels_of(lists([](Number i) { return i; }), durations);
+  std::vector<Number> order(tasks.size());
+  std::iota(order.begin(), order.end(), Number{0});
+  std::ranges::stable_sort(order, {}, [&](Number i) {
+    return std::pair{levels.depth[i], -levels.left[i].ns};
+  });
+  std::vector<Number> rank(tasks.size());
+  for (Number i = 0; i < order.size(); ++i) rank[order[i]] = i;
+
+  PlanGraph plan;
+  plan.successors = lists([&](Number i) { return rank[i]; });
+  plan.predecessors.assign(tasks.size(), 0);
+  for (Number i = 0; i < tasks.size(); ++i) {
+    for (const Number after : plan.successors[i]) ++plan.predecessors[after];
+  }
+  plan.first_use.push_back(0);
+  for (const Number i : order) {
+    plan.number.push_back(tasks[i]);
+    plan.durations.push_back(durations[i]);
+    add_uses(graph, graph.tasks()[tasks[i]], plan);
+  }
+  for (const graph::Graph::Datum& datum : graph.data()) {
+    plan.bytes.push_back(datum.bytes.value);
+    plan.has_home.push_back(datum.home.has_value());
+  }
+  return plan;
+}
+
+}  // namespace vicinal::sched::orders::horizon

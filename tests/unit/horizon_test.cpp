@@ -1,0 +1,274 @@
+// The planner of `horizon`: what it makes of a graph, what an order costs, and how far its orders are from bounds.
+#include "sched/orders/horizon/horizon.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include "base/random.hpp"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sched/orders/horizon/blocks.hpp"
+#include "sched/orders/horizon/units.hpp"
+
+namespace vicinal::sched::orders::horizon {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr std::uint64_t kTile = 1000;
+
+struct Tasks {
+  graph::Graph graph;
+
+  explicit Tasks(std::size_t data, std::optional<NodeKind> home = NodeKind::ram) {
+    graph.add_kernel({});
+    for (std::size_t i = 0; i < data; ++i) graph.add_datum({.bytes = {kTile}, .home = home});
+  }
+  void add(const std::vector<graph::Graph::Access>& accesses) { graph.add_task(0, accesses); }
+  PlanGraph plan() const {
+    std::vector<Number> all(graph.tasks().size());
+    std::iota(all.begin(), all.end(), Number{0});
+    return plan_graph(graph, all, std::vector<Time>(all.size(), Time{1000}));
+  }
+};
+
+// Right-looking, as it is submitted; tile (i, j) of the lower triangle is datum i * (i + 1) / 2 + j.
+Tasks cholesky(Number n) {
+  using enum AccessMode;
+  Tasks tasks(n * (n + 1) / 2);
+  const auto tile = [](Number i, Number j) { return i * (i + 1) / 2 + j; };
+  for (Number k = 0; k < n; ++k) {
+    tasks.add({{tile(k, k), RW}});
+    for (Number i = k + 1; i < n; ++i) tasks.add({{tile(k, k), R}, {tile(i, k), RW}});
+    for (Number i = k + 1; i < n; ++i) {
+      for (Number j = k + 1; j < i; ++j) {
+        tasks.add({{tile(i, k), R}, {tile(j, k), R}, {tile(i, j), RW}});
+      }
+      tasks.add({{tile(i, k), R}, {tile(i, i), RW}});
+    }
+  }
+  return tasks;
+}
+
+Tasks random_tasks(base::Random& random, std::size_t tasks, std::size_t data) {
+  Tasks made(data);
+  for (std::size_t task = 0; task < tasks; ++task) {
+    std::vector<graph::Graph::Access> accesses;
+    std::set<Number> taken;
+    for (std::uint64_t i = 1 + random.below(3); i > 0; --i) {
+      const auto datum = static_cast<Number>(random.below(data));
+      if (!taken.insert(datum).second) continue;
+      accesses.push_back({datum, random.below(4) == 0 ? AccessMode::RW : AccessMode::R});
+    }
+    made.add(accesses);
+  }
+  return made;
+}
+
+bool keeps_dependencies(const PlanGraph& graph, const std::vector<Number>& order) {
+  std::vector<Number> place(graph.tasks(), kNone);
+  for (Number i = 0; i < order.size(); ++i) place[order[i]] = i;
+  for (Number task = 0; task < graph.tasks(); ++task) {
+    if (place[task] == kNone) return false;
+    for (const Number after : graph.successors[task]) {
+      if (place[after] <= place[task]) return false;
+    }
+  }
+  return order.size() == graph.tasks();
+}
+
+TEST(HorizonGraph, PutsWhatCanComeEarlyFirstWhateverTheOrderOfSubmission) {
+  using enum AccessMode;
+  // Two chains, of two tasks on datum 0 and of three on datum 1.
+  Tasks one(2);
+  for (const Number datum : {0U, 0U, 1U, 1U, 1U}) one.add({{datum, RW}});
+  Tasks other(2);
+  for (const Number datum : {1U, 0U, 1U, 0U, 1U}) other.add({{datum, RW}});
+  const auto data_of = [](const PlanGraph& plan) {
+    std::vector<Number> data;
+    for (Number task = 0; task < plan.tasks(); ++task) data.push_back(plan.uses_of(task)[0].datum);
+    return data;
+  };
+  EXPECT_THAT(data_of(one.plan()), ElementsAre(1, 0, 1, 0, 1));
+  EXPECT_EQ(data_of(one.plan()), data_of(other.plan()));
+}
+
+TEST(HorizonGraph, NamesADatumOncePerTaskAndTellsReadsFromWrites) {
+  using enum AccessMode;
+  Tasks tasks(3);
+  tasks.add({{0, R}, {1, W}, {0, RW}, {2, scratch}});
+  const PlanGraph plan = tasks.plan();
+  ASSERT_EQ(plan.uses_of(0).size(), 3U);
+  EXPECT_TRUE(plan.uses_of(0)[0].reads && plan.uses_of(0)[0].writes);
+  EXPECT_TRUE(!plan.uses_of(0)[1].reads && plan.uses_of(0)[1].writes);
+  EXPECT_TRUE(!plan.uses_of(0)[2].reads && !plan.uses_of(0)[2].writes);
+}
+
+TEST(HorizonGraph, LeavesOutWhatIsPast) {
+  using enum AccessMode;
+  Tasks tasks(1);
+  for (int i = 0; i < 3; ++i) tasks.add({{0, RW}});
+  const PlanGraph plan =
+      plan_graph(tasks.graph, std::vector<Number>{1, 2}, std::vector<Time>(2, Time{1}));
+  EXPECT_THAT(plan.number, ElementsAre(1, 2));
+  EXPECT_THAT(plan.predecessors, ElementsAre(0, 1));
+}
+
+TEST(HorizonUnits, AreTheWritersOfADatumTheReadersOfAVersionOrTasks) {
+  using enum AccessMode;
+  Tasks tasks(4);
+  tasks.add({{0, R}, {1, RW}});
+  tasks.add({{0, R}, {2, RW}});
+  tasks.add({{3, R}, {1, RW}});
+  tasks.add({{3, R}, {2, RW}});
+  const PlanGraph plan = tasks.plan();
+  const auto owners = [&](Family family) { return units_of(plan, family).owner; };
+  EXPECT_THAT(owners(Family::writers), ElementsAre(1, 2));
+  EXPECT_THAT(owners(Family::readers), ElementsAre(0, 3));
+  EXPECT_THAT(owners(Family::tasks), ElementsAre(kNone, kNone, kNone, kNone));
+  const Units units = units_of(plan, Family::readers);
+  EXPECT_THAT(units.predecessors, ElementsAre(0, 2));
+  EXPECT_EQ(units.users[1].size(), 2U);
+}
+
+TEST(HorizonUnits, ThatWouldWaitForEachOtherFallApart) {
+  using enum AccessMode;
+  Tasks tasks(2);
+  tasks.add({{0, RW}});
+  tasks.add({{0, R}, {1, RW}});
+  tasks.add({{1, R}, {0, RW}});
+  EXPECT_EQ(units_of(tasks.plan(), Family::writers).count(), 3U);
+}
+
+// The least that any choice of what leaves can load.
+std::uint64_t least_loads(const PlanGraph& graph, const std::vector<Number>& order,
+                          std::size_t room) {
+  std::uint64_t least = std::numeric_limits<std::uint64_t>::max();
+  const std::function<void(std::size_t, std::set<Number>, std::uint64_t)> go =
+      [&](std::size_t place, std::set<Number> there, std::uint64_t loads) {
+        if (loads >= least) return;
+        if (place == order.size()) {
+          least = loads;
+          return;
+        }
+        std::set<Number> needed;
+        for (const Use& use : graph.uses_of(order[place])) needed.insert(use.datum);
+        for (const Number datum : needed) {
+          if (there.insert(datum).second) ++loads;
+        }
+        const std::function<void(std::set<Number>)> evict = [&](const std::set<Number>& left) {
+          if (left.size() <= room) return go(place + 1, left, loads);
+          for (const Number datum : left) {
+            if (needed.contains(datum)) continue;
+            std::set<Number> without = left;
+            without.erase(datum);
+            evict(without);
+          }
+        };
+        evict(there);
+      };
+  go(0, {}, 0);
+  return least;
+}
+
+TEST(HorizonCost, LoadsAsLittleAsTheOrderAllows) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    base::Random random(seed);
+    const PlanGraph plan = random_tasks(random, 9, 6).plan();
+    std::vector<Number> order(plan.tasks());
+    std::iota(order.begin(), order.end(), Number{0});
+    const Cost cost = cost_of(plan, order, {.bytes = 3 * kTile});
+    EXPECT_EQ(cost.loaded, kTile * least_loads(plan, order, 3));
+  }
+}
+
+TEST(HorizonCost, CopiesRunBesideTasksAndWaitForRoom) {
+  using enum AccessMode;
+  Tasks tasks(3);
+  for (const Number datum : {0U, 1U, 2U}) tasks.add({{datum, R}});
+  const PlanGraph plan = tasks.plan();
+  const std::vector<Number> order{0, 1, 2};
+  // A load takes 500 ns, a task 1000: the first load is waited for, the others run beside tasks.
+  const Memory memory{.bytes = 3 * kTile, .in = {2e9}};
+  EXPECT_EQ(cost_of(plan, order, memory).time, Time{3500});
+  // With room for one datum each waits for the end of the task before.
+  EXPECT_EQ(cost_of(plan, order, {.bytes = kTile, .in = {2e9}}).time, Time{4500});
+  EXPECT_EQ(cost_of(plan, order, {.bytes = 3 * kTile, .in = {2e9}, .workers = 3}).time, Time{2500});
+}
+
+TEST(HorizonCost, ChangedDataAreWrittenBeforeTheirRoomIsTaken) {
+  using enum AccessMode;
+  Tasks tasks(2, std::nullopt);
+  tasks.add({{0, W}});
+  tasks.add({{1, W}});
+  const PlanGraph plan = tasks.plan();
+  const Cost cost = cost_of(plan, std::vector<Number>{0, 1}, {.bytes = kTile, .out = {1e9}});
+  EXPECT_EQ(cost.loaded, 0U);
+  EXPECT_EQ(cost.written, kTile);
+  EXPECT_EQ(cost.time, Time{3000});
+}
+
+TEST(HorizonBlocks, HoldEachTaskOnceBehindItsPredecessors) {
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    base::Random random(seed);
+    const PlanGraph plan = random_tasks(random, 1 + random.below(80), 1 + random.below(20)).plan();
+    for (const Family family : {Family::writers, Family::readers, Family::tasks}) {
+      const Units units = units_of(plan, family);
+      for (const bool squares : {false, true}) {
+        const Blocks blocks = grow_blocks(plan, units,
+                                          {.capacity = kTile * random.below(12),
+                                           .counts_bytes = squares,
+                                           .squares_users = squares});
+        EXPECT_TRUE(keeps_dependencies(plan, blocks.order));
+        EXPECT_EQ(blocks.ends.back(), plan.tasks());
+        EXPECT_TRUE(std::ranges::is_sorted(blocks.ends));
+      }
+    }
+  }
+}
+
+TEST(HorizonBlocks, OfNothingAreNone) {
+  const PlanGraph plan = Tasks(3).plan();
+  EXPECT_THAT(grow_blocks(plan, units_of(plan, Family::writers), {.capacity = 1}).order, IsEmpty());
+  EXPECT_THAT(best_order(plan, {.bytes = 1}).order, IsEmpty());
+}
+
+// Of N x N tiles in a memory of S, against max(N(N+1)/2, N^3 / (3 sqrt S)) tiles.
+double cholesky_over_bound(Number n, Number s) {
+  const Planned planned = best_order(cholesky(n).plan(), {.bytes = s * kTile, .in = {1e9}});
+  const double all = n * (n + 1) / 2.0;
+  const double formula = std::pow(n, 3) / (3 * std::sqrt(s));
+  return static_cast<double>(planned.cost.loaded) / kTile / std::max(all, formula);
+}
+
+TEST(Horizon, LoadsOfACholeskyFactorisationAreNearTheFormula) {
+  EXPECT_LE(cholesky_over_bound(20, 142), 1.15);
+  EXPECT_LE(cholesky_over_bound(24, 142), 1.15);
+  EXPECT_LE(cholesky_over_bound(30, 71), 1.45);
+  EXPECT_LE(cholesky_over_bound(40, 142), 1.4);
+}
+
+TEST(Horizon, ChoosesNoOrderThatTakesLongerThanThatOfTheGraph) {
+  for (std::uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    base::Random random(seed);
+    const PlanGraph plan = random_tasks(random, 60, 20).plan();
+    const Planned planned = best_order(plan, {.bytes = 10 * kTile, .in = {1e9}});
+    EXPECT_TRUE(keeps_dependencies(plan, planned.order));
+    std::vector<Number> order(plan.tasks());
+    std::iota(order.begin(), order.end(), Number{0});
+    EXPECT_LE(planned.cost.time, cost_of(plan, order, {.bytes = 9 * kTile, .in = {1e9}}).time);
+  }
+}
+
+}  // namespace
+}  // namespace vicinal::sched::orders::horizon
