@@ -102,7 +102,11 @@ constexpr Setting kHfpSettings[] = {
 // As in the paper, which compares these orders under least recently used.
 constexpr Setting kOrderSettings[] = {ready("no"), victims("lru"), kSteal};
 
-constexpr Setting kHorizonSettings[] = {ready("no"), victims("belady"), kSteal};
+constexpr Setting kHorizonSettings[] = {
+    ready("no"),
+    victims("belady"),
+    {"steal", "none", "half|one|none",
+     "what a node without tasks takes from the node with most time left: half of that, or a task"}};
 
 constexpr PolicyEntry kPolicies[] = {
     {"lws", "a deque per worker, idle workers steal from their neighbours", plain<make_lws>},

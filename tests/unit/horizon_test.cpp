@@ -7,6 +7,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sched/orders/horizon/blocks.hpp"
+#include "sched/orders/horizon/deal.hpp"
 #include "sched/orders/horizon/units.hpp"
 
 namespace vicinal::sched::orders::horizon {
@@ -178,15 +180,28 @@ std::uint64_t least_loads(const PlanGraph& graph, const std::vector<Number>& ord
   return least;
 }
 
+std::vector<Placed> in_order(const PlanGraph& graph) {
+  std::vector<Placed> order;
+  order.reserve(graph.tasks());
+  for (Number task = 0; task < graph.tasks(); ++task) order.push_back({task, 0});
+  return order;
+}
+
+std::vector<Number> tasks_of(const std::vector<Placed>& order) {
+  std::vector<Number> tasks;
+  tasks.reserve(order.size());
+  for (const Placed& placed : order) tasks.push_back(placed.task);
+  return tasks;
+}
+
 TEST(HorizonCost, LoadsAsLittleAsTheOrderAllows) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     base::Random random(seed);
     const PlanGraph plan = random_tasks(random, 9, 6).plan();
-    std::vector<Number> order(plan.tasks());
-    std::iota(order.begin(), order.end(), Number{0});
+    const std::vector<Placed> order = in_order(plan);
     const Cost cost = cost_of(plan, order, {.bytes = 3 * kTile});
-    EXPECT_EQ(cost.loaded, kTile * least_loads(plan, order, 3));
+    EXPECT_EQ(cost.loaded, kTile * least_loads(plan, tasks_of(order), 3));
   }
 }
 
@@ -195,9 +210,9 @@ TEST(HorizonCost, CopiesRunBesideTasksAndWaitForRoom) {
   Tasks tasks(3);
   for (const Number datum : {0U, 1U, 2U}) tasks.add({{datum, R}});
   const PlanGraph plan = tasks.plan();
-  const std::vector<Number> order{0, 1, 2};
+  const std::vector<Placed> order = in_order(plan);
   // A load takes 500 ns, a task 1000: the first load is waited for, the others run beside tasks.
-  const Memory memory{.bytes = 3 * kTile, .in = {2e9}};
+  const Memories memory{.bytes = 3 * kTile, .in = {2e9}};
   EXPECT_EQ(cost_of(plan, order, memory).time, Time{3500});
   // With room for one datum each waits for the end of the task before.
   EXPECT_EQ(cost_of(plan, order, {.bytes = kTile, .in = {2e9}}).time, Time{4500});
@@ -210,10 +225,74 @@ TEST(HorizonCost, ChangedDataAreWrittenBeforeTheirRoomIsTaken) {
   tasks.add({{0, W}});
   tasks.add({{1, W}});
   const PlanGraph plan = tasks.plan();
-  const Cost cost = cost_of(plan, std::vector<Number>{0, 1}, {.bytes = kTile, .out = {1e9}});
+  const Cost cost = cost_of(plan, in_order(plan), {.bytes = kTile, .out = {1e9}});
   EXPECT_EQ(cost.loaded, 0U);
   EXPECT_EQ(cost.written, kTile);
   EXPECT_EQ(cost.time, Time{3000});
+}
+
+TEST(HorizonCost, WhatAnotherMemoryHasChangedIsWrittenFirst) {
+  using enum AccessMode;
+  Tasks tasks(1);
+  tasks.add({{0, RW}});
+  tasks.add({{0, RW}});
+  const PlanGraph plan = tasks.plan();
+  const Memories two{.count = 2, .bytes = kTile, .in = {1e9}, .out = {2e9}};
+  // In 1000 ns, the task, out 500 ns, in 1000 ns, the task.
+  const Cost apart = cost_of(plan, std::vector<Placed>{{0, 0}, {1, 1}}, two);
+  EXPECT_EQ(apart.time, Time{4500});
+  EXPECT_EQ(apart.loaded, 2 * kTile);
+  EXPECT_EQ(apart.written, kTile);
+  EXPECT_EQ(cost_of(plan, std::vector<Placed>{{0, 1}, {1, 1}}, two).time, Time{3000});
+}
+
+TEST(HorizonCost, CopiesOfAllMemoriesShareWhatTheyPass) {
+  using enum AccessMode;
+  Tasks tasks(2);
+  for (const Number datum : {0U, 1U}) tasks.add({{datum, R}});
+  const PlanGraph plan = tasks.plan();
+  const std::vector<Placed> order{{0, 0}, {1, 1}};
+  Memories two{.count = 2, .bytes = kTile, .in = {1e9}};
+  EXPECT_EQ(cost_of(plan, order, two).time, Time{2000});
+  two.all = {1e9};
+  EXPECT_EQ(cost_of(plan, order, two).time, Time{3000});
+}
+
+TEST(HorizonCost, ATaskElsewhereReadsAtHomeAndChangesWhatMemoriesHold) {
+  using enum AccessMode;
+  Tasks tasks(1);
+  for (int i = 0; i < 3; ++i) tasks.add({{0, RW}});
+  const PlanGraph plan = plan_graph(tasks.graph, std::vector<Number>{0, 1, 2},
+                                    std::vector<Time>(3, Time{1000}), {false, true, false});
+  const Cost cost = cost_of(plan, in_order(plan), {.bytes = kTile, .in = {1e9}, .out = {1e9}});
+  EXPECT_EQ(cost.loaded, 2 * kTile);
+  EXPECT_EQ(cost.written, kTile);
+  EXPECT_EQ(cost.time, Time{6000});
+}
+
+TEST(HorizonDeal, KeepsDependenciesAndUsesAllMemories) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    base::Random random(seed);
+    const PlanGraph plan = random_tasks(random, 1 + random.below(80), 1 + random.below(20)).plan();
+    const Blocks blocks =
+        grow_blocks(plan, units_of(plan, Family::writers), {.capacity = 3 * kTile});
+    const std::vector<Placed> order =
+        deal(plan, blocks, {.count = 3, .bytes = 6 * kTile, .in = {1e9}});
+    EXPECT_TRUE(keeps_dependencies(plan, tasks_of(order)));
+  }
+  using enum AccessMode;
+  Tasks tasks(3);
+  for (int i = 0; i < 4; ++i) {
+    for (const Number datum : {0U, 1U, 2U}) tasks.add({{datum, RW}});
+  }
+  const PlanGraph plan = tasks.plan();
+  const Blocks blocks = grow_blocks(plan, units_of(plan, Family::writers), {.capacity = kTile});
+  std::set<std::uint32_t> used;
+  for (const Placed& placed : deal(plan, blocks, {.count = 3, .bytes = 6 * kTile})) {
+    used.insert(placed.memory);
+  }
+  EXPECT_EQ(used.size(), 3U);
 }
 
 TEST(HorizonBlocks, HoldEachTaskOnceBehindItsPredecessors) {
@@ -239,12 +318,21 @@ TEST(HorizonBlocks, HoldEachTaskOnceBehindItsPredecessors) {
 TEST(HorizonBlocks, OfNothingAreNone) {
   const PlanGraph plan = Tasks(3).plan();
   EXPECT_THAT(grow_blocks(plan, units_of(plan, Family::writers), {.capacity = 1}).order, IsEmpty());
-  EXPECT_THAT(best_order(plan, {.bytes = 1}).order, IsEmpty());
+  EXPECT_THAT(best_plan(plan, {.bytes = 1}).order, IsEmpty());
+}
+
+TEST(Horizon, TwoMemoriesEndSooner) {
+  const PlanGraph plan = cholesky(20).plan();
+  const Memories one{.bytes = 142 * kTile, .in = {1e9}, .out = {1e9}};
+  Memories two = one;
+  two.count = 2;
+  EXPECT_LE(best_plan(plan, two).cost.time.ns,
+            0.75 * static_cast<double>(best_plan(plan, one).cost.time.ns));
 }
 
 // Of N x N tiles in a memory of S, against max(N(N+1)/2, N^3 / (3 sqrt S)) tiles.
 double cholesky_over_bound(Number n, Number s) {
-  const Planned planned = best_order(cholesky(n).plan(), {.bytes = s * kTile, .in = {1e9}});
+  const Planned planned = best_plan(cholesky(n).plan(), {.bytes = s * kTile, .in = {1e9}});
   const double all = n * (n + 1) / 2.0;
   const double formula = std::pow(n, 3) / (3 * std::sqrt(s));
   return static_cast<double>(planned.cost.loaded) / kTile / std::max(all, formula);
@@ -262,11 +350,12 @@ TEST(Horizon, ChoosesNoOrderThatTakesLongerThanThatOfTheGraph) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     base::Random random(seed);
     const PlanGraph plan = random_tasks(random, 60, 20).plan();
-    const Planned planned = best_order(plan, {.bytes = 10 * kTile, .in = {1e9}});
-    EXPECT_TRUE(keeps_dependencies(plan, planned.order));
-    std::vector<Number> order(plan.tasks());
-    std::iota(order.begin(), order.end(), Number{0});
-    EXPECT_LE(planned.cost.time, cost_of(plan, order, {.bytes = 9 * kTile, .in = {1e9}}).time);
+    for (const std::uint32_t count : {1U, 3U}) {
+      const Planned planned = best_plan(plan, {.count = count, .bytes = 10 * kTile, .in = {1e9}});
+      EXPECT_TRUE(keeps_dependencies(plan, tasks_of(planned.order)));
+      EXPECT_LE(planned.cost.time,
+                cost_of(plan, in_order(plan), {.bytes = 9 * kTile, .in = {1e9}}).time);
+    }
   }
 }
 

@@ -38,18 +38,27 @@ BytesPerSecond bandwidth_of(const MachineDescription& machine, NodeId node) {
   return {};
 }
 
-orders::horizon::Memory planned_memory(const Nodes& nodes, NodeIndex index) {
-  const NodeId node = nodes[index].id;
+// Of the nodes, which are alike or count as the first.
+orders::horizon::Memories memories_of(const Nodes& nodes, std::span<const NodeIndex> indices) {
+  const NodeId node = nodes[indices.front()].id;
   const MachineDescription& machine = nodes.machine();
-  orders::horizon::Memory memory{.bytes = memory_of(machine, node).value,
-                                 .workers = static_cast<std::uint32_t>(nodes.workers(index))};
+  orders::horizon::Memories memories{
+      .count = static_cast<std::uint32_t>(indices.size()),
+      .bytes = memory_of(machine, node).value,
+      .workers = static_cast<std::uint32_t>(nodes.workers(indices.front()))};
   for (const LinkDescription& link : machine.links) {
     const bool is_home = node == kRam || link.from == kRam || link.to == kRam;
     if (!is_home) continue;
-    if (link.to == node) memory.in = std::max(memory.in, link.bandwidth);
-    if (link.from == node) memory.out = std::max(memory.out, link.bandwidth);
+    if (link.to == node) memories.in = std::max(memories.in, link.bandwidth);
+    if (link.from == node) memories.out = std::max(memories.out, link.bandwidth);
+    if (link.to != node) continue;
+    // The narrowest of what the links share.
+    for (const std::uint32_t segment : link.segments) {
+      const BytesPerSecond bandwidth = machine.segments[segment].bandwidth;
+      if (memories.all.value == 0 || bandwidth < memories.all) memories.all = bandwidth;
+    }
   }
-  return memory;
+  return memories;
 }
 
 // The nodes that are to run the task by plan, a bit for each: of those that can, the accelerators, else all.
@@ -206,14 +215,35 @@ std::vector<NodeIndex> nodes_for(std::span<const Order> packages, const Group& g
   return nodes;
 }
 
-std::vector<Order> planned_blocks(const KnownTasks& known, const Group& group, const Nodes& nodes) {
-  const auto graph = orders::horizon::plan_graph(known.graph, group.tasks, group.durations);
-  const auto best = orders::horizon::best_order(graph, planned_memory(nodes, group.nodes.front()));
-  std::vector<Number> place(known.tasks.size());
-  for (Number i = 0; i < group.tasks.size(); ++i) place[group.tasks[i]] = i;
-  Order order;
-  for (const Number task : best.order) order.push_back(place[graph.number[task]]);
-  return cut(order, group.durations, group.nodes.size());
+// All groups in one order: those of the largest are planned for its nodes, the others run beside them.
+void plan_blocks(const KnownTasks& known, const std::vector<Group>& groups, const Nodes& nodes,
+                 Order& order, std::vector<NodeIndex>& node_of) {
+  const auto main =
+      std::ranges::max_element(groups, {}, [](const Group& group) { return group.tasks.size(); });
+  std::vector<Time> durations(known.tasks.size());
+  std::vector<NodeIndex> other(known.tasks.size(), kNoNode);
+  for (const Group& group : groups) {
+    for (std::size_t i = 0; i < group.tasks.size(); ++i) {
+      durations[group.tasks[i]] = group.durations[i];
+      if (&group != &*main) other[group.tasks[i]] = group.nodes[i % group.nodes.size()];
+    }
+  }
+  Order tasks;
+  std::vector<Time> of_tasks;
+  std::vector<bool> elsewhere;
+  for (std::size_t i = known.planned_before; i < known.tasks.size(); ++i) {
+    if (known.tasks[i] == nullptr) continue;
+    tasks.push_back(static_cast<Number>(i));
+    of_tasks.push_back(durations[i]);
+    elsewhere.push_back(other[i] != kNoNode);
+  }
+  const auto graph = orders::horizon::plan_graph(known.graph, tasks, of_tasks, elsewhere);
+  for (const auto& [task, memory] :
+       orders::horizon::best_plan(graph, memories_of(nodes, main->nodes)).order) {
+    const Number number = graph.number[task];
+    order.push_back(number);
+    node_of[number] = graph.elsewhere[task] ? other[number] : main->nodes[memory];
+  }
 }
 
 }  // namespace
@@ -231,12 +261,12 @@ std::vector<Planned> plan(const KnownTasks& known, const PlanRules& rules, const
     if (known.tasks[i] == nullptr) order.push_back(static_cast<Number>(i));
   }
   std::vector<Group> groups = groups_of(known, nodes);
-  for (Group& group : groups) {
+  const bool has_blocks = rules.algorithm == Algorithm::horizon && !groups.empty();
+  if (has_blocks) plan_blocks(known, groups, nodes, order, node_of);
+  for (Group& group : has_blocks ? std::span<Group>() : std::span(groups)) {
     if (rules.algorithm == Algorithm::hfp) order_by_inputs(group, known);
     const std::vector<Order> packages =
-        rules.algorithm == Algorithm::horizon
-            ? planned_blocks(known, group, nodes)
-            : planner.packages(group, orders::inputs_of(all, group.tasks));
+        planner.packages(group, orders::inputs_of(all, group.tasks));
     const std::vector<NodeIndex> chosen = nodes_for(packages, group, busy);
     for (std::size_t i = 0; i < packages.size(); ++i) {
       for (const Number place : packages[i]) {

@@ -5,6 +5,7 @@
 //  - hfp makes a package per node and evens them out. Of chains.hpp's chains each package runs the first tasks first: on
 //    one GPU of v100p gemm3d with 16 blocks a side gains 12 to 19 % in 100 to 250 MiB.
 //  - mst and rcm, which the paper has for one memory, cut their order into parts of equal work, one per node.
+//  - horizon makes one plan for all tasks, for the nodes that most of them run on.
 // The longest package goes to the node with the least to do. The paper's tasks are independent; here the orders are
 // made to keep the dependencies (dependency_order.hpp). And its machines have GPUs alone: here what an accelerator
 // can run is planned for accelerators, and other nodes get what they take at run time.

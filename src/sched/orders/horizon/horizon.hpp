@@ -1,18 +1,20 @@
-// The order of `horizon` for one memory: of several that are made of blocks the one that costs least.
+// The plan of `horizon`: of several orders that are made of blocks, dealt to as many memories as help, the one that ends
+// first.
 #pragma once
 
 #include <vector>
 
-#include "sched/orders/horizon/one_memory.hpp"
+#include "sched/orders/horizon/memories.hpp"
 #include "sched/orders/horizon/plan_graph.hpp"
 
 namespace vicinal::sched::orders::horizon {
 
 struct Planned {
-  std::vector<Number> order;  // of tasks of the plan graph
+  std::vector<Placed> order;
   Cost cost;
 };
 
-Planned best_order(const PlanGraph& graph, const Memory& memory);
+// It uses the first of the memories alone where more do not help.
+Planned best_plan(const PlanGraph& graph, const Memories& memories);
 
 }  // namespace vicinal::sched::orders::horizon

@@ -64,7 +64,7 @@ void add_uses(const graph::Graph& graph, const graph::Graph::Task& task, PlanGra
 }  // namespace
 
 PlanGraph plan_graph(const graph::Graph& graph, std::span<const Number> tasks,
-                     std::span<const Time> durations) {
+                     std::span<const Time> durations, const std::vector<bool>& elsewhere) {
   const Successors all = successors_of(graph);
   std::vector<Number> place(graph.tasks().size(), kNone);
   for (Number i = 0; i < tasks.size(); ++i) place[tasks[i]] = i;
@@ -103,6 +103,7 @@ PlanGraph plan_graph(const graph::Graph& graph, std::span<const Number> tasks,
   for (const Number i : order) {
     plan.number.push_back(tasks[i]);
     plan.durations.push_back(durations[i]);
+    plan.elsewhere.push_back(!elsewhere.empty() && elsewhere[i]);
     add_uses(graph, graph.tasks()[tasks[i]], plan);
   }
   for (const graph::Graph::Datum& datum : graph.data()) {

@@ -47,10 +47,11 @@ struct PlanGraph {
   std::vector<Use> uses;               // of all tasks, one behind the other; a datum once per task
   std::vector<std::size_t> first_use;  // by task; one more
   std::vector<Time> durations;         // by task
-  Lists successors;                    // by task; one may stand there twice
-  std::vector<Number> predecessors;    // by task: how many
-  std::vector<std::uint64_t> bytes;    // by datum
-  std::vector<bool> has_home;          // by datum: its content is somewhere before the first task
+  std::vector<bool> elsewhere;  // by task: it runs where all data are at home, beside the memories
+  Lists successors;             // by task; one may stand there twice
+  std::vector<Number> predecessors;  // by task: how many
+  std::vector<std::uint64_t> bytes;  // by datum
+  std::vector<bool> has_home;        // by datum: its content is somewhere before the first task
 
   std::size_t tasks() const { return number.size(); }
   std::size_t data() const { return bytes.size(); }
@@ -59,8 +60,9 @@ struct PlanGraph {
   }
 };
 
-// `tasks`: numbers in the graph, rising; what the others do is past. `durations`: one for each of them, above 0.
+// `tasks`: numbers in the graph, rising; what the others do is past. `durations`: one for each of them, above 0;
+// `elsewhere`, too, or none.
 PlanGraph plan_graph(const graph::Graph& graph, std::span<const Number> tasks,
-                     std::span<const Time> durations);
+                     std::span<const Time> durations, const std::vector<bool>& elsewhere = {});
 
 }  // namespace vicinal::sched::orders::horizon

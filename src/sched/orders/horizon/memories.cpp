@@ -1,0 +1,234 @@
+#include "sched/orders/horizon/memories.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <tuple>
+#include <utility>
+
+namespace vicinal::sched::orders::horizon {
+
+namespace {
+
+Time duration_of(std::uint64_t bytes, BytesPerSecond rate) {
+  return rate.value > 0 ? duration(Bytes{bytes}, rate) : Time{};
+}
+
+// A replica of a datum in a memory.
+struct Replica {
+  bool there = false;
+  Number next = kNone;     // place of its next use here
+  Number held_by = kNone;  // the task that is about to run
+  Time free_from;          // the last task that used it here has ended
+};
+
+constexpr std::uint32_t kNowhere = ~std::uint32_t{0};
+
+struct Content {
+  std::uint32_t changed_in = kNowhere;  // the memory that has it alone
+  bool exists = false;                  // somewhere
+  Time at_home_from;                    // it has been written there
+};
+
+// The place of the next use, the last goes first; that of the last use, negative: the first goes first; and the datum.
+using Leaving = std::tuple<Number, std::int64_t, Number>;
+
+struct Memory {
+  std::vector<Replica> replicas;  // by datum
+  std::uint64_t used = 0;
+  Time in_free;
+  Time out_free;
+  std::priority_queue<Leaving> leaving;
+  std::priority_queue<Time, std::vector<Time>, std::greater<>> workers;  // when they are free
+};
+
+class Run {
+ public:
+  Run(const PlanGraph& graph, std::span<const Placed> order, const Memories& memories)
+      : graph_(graph),
+        order_(order),
+        rules_(memories),
+        next_(graph.uses.size(), kNone),
+        contents_(graph.data()),
+        ready_at_(graph.tasks()),
+        memories_(memories.count) {
+    std::vector<std::vector<Number>> later(memories.count,
+                                           std::vector<Number>(graph.data(), kNone));
+    for (std::size_t place = order.size(); place-- > 0;) {
+      const auto [task, memory] = order[place];
+      if (graph.elsewhere[task]) continue;
+      for (std::size_t i = graph.first_use[task]; i < graph.first_use[task + 1]; ++i) {
+        next_[i] = std::exchange(later[memory][graph.uses[i].datum], static_cast<Number>(place));
+      }
+    }
+    for (Memory& memory : memories_) {
+      memory.replicas.resize(graph.data());
+      for (std::uint32_t worker = 0; worker < memories.workers; ++worker) memory.workers.push({});
+    }
+    for (Number datum = 0; datum < graph.data(); ++datum) {
+      contents_[datum].exists = graph.has_home[datum];
+    }
+  }
+
+  Cost run() {
+    for (const Placed& placed : order_) step(placed);
+    cost_.time = elsewhere_end_;
+    for (Memory& memory : memories_) {
+      cost_.time = std::max({cost_.time, memory.in_free, memory.out_free});
+      for (; !memory.workers.empty(); memory.workers.pop()) {
+        cost_.time = std::max(cost_.time, memory.workers.top());
+      }
+    }
+    return cost_;
+  }
+
+ private:
+  // At home, as soon as what it reads is there.
+  void step_elsewhere(Number task) {
+    ++place_;
+    Time start = ready_at_[task];
+    for (const Use& use : graph_.uses_of(task)) {
+      Content& content = contents_[use.datum];
+      if (use.reads && content.changed_in != kNowhere) write_home(use.datum, content.changed_in);
+      if (use.reads) start = std::max(start, content.at_home_from);
+    }
+    const Time end = start + graph_.durations[task];
+    for (const Number after : graph_.successors[task]) {
+      ready_at_[after] = std::max(ready_at_[after], end);
+    }
+    for (const Use& use : graph_.uses_of(task)) {
+      if (!use.writes) continue;
+      contents_[use.datum] = {.changed_in = kNowhere, .exists = true, .at_home_from = end};
+      drop_replicas(use.datum, kNowhere);
+    }
+    elsewhere_end_ = std::max(elsewhere_end_, end);
+  }
+
+  void step(const Placed& placed) {
+    const auto [task, number] = placed;
+    if (graph_.elsewhere[task]) return step_elsewhere(task);
+    Memory& memory = memories_[number];
+    ++place_;
+    for (const Use& use : graph_.uses_of(task)) memory.replicas[use.datum].held_by = task;
+    Time operands_at = ready_at_[task];
+    for (const Use& use : graph_.uses_of(task)) {
+      operands_at = std::max(operands_at, bring(use, task, number));
+    }
+    const Time start = std::max(memory.workers.top(), operands_at);
+    const Time end = start + graph_.durations[task];
+    memory.workers.pop();
+    memory.workers.push(end);
+    for (const Number after : graph_.successors[task]) {
+      ready_at_[after] = std::max(ready_at_[after], end);
+    }
+    for (std::size_t i = graph_.first_use[task]; i < graph_.first_use[task + 1]; ++i) {
+      leave_behind(graph_.uses[i], next_[i], number, end);
+    }
+  }
+
+  // When it is there.
+  Time bring(const Use& use, Number task, std::uint32_t number) {
+    Memory& memory = memories_[number];
+    Replica& replica = memory.replicas[use.datum];
+    if (replica.there) return {};
+    const std::uint64_t bytes = graph_.bytes[use.datum];
+    const Time room_at = make_room(memory, number, bytes, task);
+    memory.used += bytes;
+    replica.there = true;
+    replica.free_from = {};
+    Content& content = contents_[use.datum];
+    if (!use.reads || !content.exists) return room_at;
+    if (content.changed_in != kNowhere) write_home(use.datum, content.changed_in);
+    cost_.loaded += bytes;
+    memory.in_free =
+        copied(bytes, rules_.in, memory.in_free, std::max(room_at, content.at_home_from));
+    return memory.in_free;
+  }
+
+  void leave_behind(const Use& use, Number next, std::uint32_t number, Time end) {
+    Memory& memory = memories_[number];
+    Replica& replica = memory.replicas[use.datum];
+    replica.next = next;
+    replica.free_from = std::max(replica.free_from, end);
+    memory.leaving.emplace(next, -place_, use.datum);
+    if (!use.writes) return;
+    Content& content = contents_[use.datum];
+    content.exists = true;
+    content.changed_in = number;
+    drop_replicas(use.datum, number);
+  }
+
+  void drop_replicas(Number datum, std::uint32_t but_in) {
+    for (std::uint32_t other = 0; other < memories_.size(); ++other) {
+      Replica& stale = memories_[other].replicas[datum];
+      if (other == but_in || !stale.there) continue;
+      stale.there = false;
+      memories_[other].used -= graph_.bytes[datum];
+    }
+  }
+
+  // When a copy that may start then ends.
+  Time copied(std::uint64_t bytes, BytesPerSecond rate, Time link_free, Time from) {
+    const Time own = std::max(link_free, from) + duration_of(bytes, rate);
+    if (rules_.all.value == 0) return own;
+    // All copies together take no less, whatever their order.
+    all_busy_ += duration_of(bytes, rules_.all);
+    return std::max(own, all_busy_);
+  }
+
+  void write_home(Number datum, std::uint32_t number) {
+    Memory& memory = memories_[number];
+    Content& content = contents_[datum];
+    cost_.written += graph_.bytes[datum];
+    memory.out_free =
+        copied(graph_.bytes[datum], rules_.out, memory.out_free, memory.replicas[datum].free_from);
+    content.at_home_from = memory.out_free;
+    content.changed_in = kNowhere;
+  }
+
+  // When so much is free. What does not fit even alone is let in.
+  Time make_room(Memory& memory, std::uint32_t number, std::uint64_t bytes, Number task) {
+    Time at;
+    aside_.clear();
+    while (memory.used + bytes > rules_.bytes && !memory.leaving.empty()) {
+      const auto [next, used_at, datum] = memory.leaving.top();
+      memory.leaving.pop();
+      Replica& replica = memory.replicas[datum];
+      if (!replica.there || replica.next != next) continue;
+      if (replica.held_by == task) {
+        aside_.emplace_back(next, used_at, datum);
+        continue;
+      }
+      if (contents_[datum].changed_in == number) {
+        write_home(datum, number);
+        at = std::max(at, memory.out_free);
+      }
+      at = std::max(at, replica.free_from);
+      replica.there = false;
+      memory.used -= graph_.bytes[datum];
+    }
+    for (const Leaving& leaving : aside_) memory.leaving.push(leaving);
+    return at;
+  }
+
+  const PlanGraph& graph_;
+  const std::span<const Placed> order_;
+  const Memories rules_;
+  std::vector<Number> next_;  // by use: the place of the next use of the datum in the same memory
+  std::vector<Content> contents_;
+  std::vector<Time> ready_at_;  // by task
+  std::vector<Memory> memories_;
+  std::vector<Leaving> aside_;
+  Time elsewhere_end_;
+  Time all_busy_;  // the sum of what all copies took of what they share
+  std::int64_t place_ = 0;
+  Cost cost_;
+};
+
+}  // namespace
+
+Cost cost_of(const PlanGraph& graph, std::span<const Placed> order, const Memories& memories) {
+  return Run(graph, order, memories).run();
+}
+
+}  // namespace vicinal::sched::orders::horizon

@@ -1,0 +1,40 @@
+// What it costs to run tasks in given orders in one memory or several: the bytes that come and go if the datum leaves a memory
+// whose next use there comes last (Belady), and how long it takes, copies beside tasks.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sched/orders/horizon/plan_graph.hpp"
+
+namespace vicinal::sched::orders::horizon {
+
+// Of memories that are alike.
+struct Memories {
+  std::uint32_t count = 1;
+  std::uint64_t bytes = 0;    // of each
+  BytesPerSecond in = {};     // of each, from where data are at home; 0: not limited
+  BytesPerSecond out = {};    // likewise
+  BytesPerSecond all = {};    // of all copies together; 0: not limited
+  std::uint32_t workers = 1;  // of each, that run its tasks
+};
+
+struct Cost {
+  Time time;
+  std::uint64_t loaded = 0;   // bytes
+  std::uint64_t written = 0;  // bytes, of changed data that left a memory, or were read in another
+};
+
+// A task of the plan graph, and the memory whose workers run it.
+struct Placed {
+  Number task = 0;
+  std::uint32_t memory = 0;
+};
+
+// A copy starts when the copies before it on its way have ended and there is room: the last task that used what
+// leaves has ended, and its content has been written if it was changed. What another memory has changed is written first.
+// `order`: each task behind its predecessors. O(uses * log(uses)).
+Cost cost_of(const PlanGraph& graph, std::span<const Placed> order, const Memories& memories);
+
+}  // namespace vicinal::sched::orders::horizon
