@@ -27,6 +27,7 @@ from job import ENVIRONMENT
 
 RANKS = 4
 ROUNDS = 10
+MOST_RUNS = 6  # for as many rounds in which there is a choice as tell something
 failures = []
 
 
@@ -79,16 +80,23 @@ def most(good):
     return 5 * good >= 3 * ROUNDS
 
 
-def test_single_sends(recorded):
+def test_single_sends(record):
     good = 0
     rounds = 0
-    for number in range(ROUNDS):
-        sent = sorted(recorded.messages[number], key=lambda message: message["departs_ns"])
-        if max(message["expected_ns"] for message in sent) > sent[0]["departs_ns"]:
-            continue  # there was no choice
-        rounds += 1
-        good += [message["to_rank"] for message in sent] == by_priority(number)
-    check(5 * good >= 3 * rounds, f"large content, single sends: by priority in {good} of {rounds} rounds in which all waited")
+    for _ in range(MOST_RUNS):
+        recorded = record()
+        for number in range(ROUNDS):
+            sent = sorted(recorded.messages[number], key=lambda message: message["departs_ns"])
+            if max(message["expected_ns"] for message in sent) > sent[0]["departs_ns"]:
+                continue  # there was no choice
+            rounds += 1
+            good += [message["to_rank"] for message in sent] == by_priority(number)
+        if rounds >= ROUNDS // 2:
+            break
+    enough = rounds >= ROUNDS // 2
+    check(not enough or 5 * good >= 3 * rounds,
+          f"large content, single sends: by priority in {good} of {rounds} rounds in which all waited"
+          f"{'' if enough else ', too few to judge'}")
 
 
 def test_chain(recorded):
@@ -122,7 +130,7 @@ def main():
         return Recorded(vicinal, program, mpirun, tree, size, before)
 
     large, small = 4 << 20, 1024
-    test_single_sends(recorded("off", large, 16 * large))
+    test_single_sends(lambda: recorded("off", large, 16 * large))
     test_chain(recorded("chain", large))
     test_small_chain(recorded("chain", small), small)
     # The first recipient serves the others one after the other.
