@@ -60,8 +60,8 @@ struct MeasuredDisk {
   BytesPerSecond first_write = {};  // where the file has no room yet; 0: as `write`
   BytesPerSecond both;              // the sum while both go on
   Time latency;                     // of a copy that is alone, beside what its bytes take
-  Time busy_latency =
-      {};  // what that is longer while kernels run on all cores; 0: nothing, or not known
+  // What that is longer while kernels run on all cores; 0: nothing, or not known.
+  Time busy_latency = {};
   // What a copy takes of the workers' time: for its bytes, see LinkDescription, and whatever its size, which is the
   // workers' copy_overhead. 0: none, or not known.
   BytesPerSecond worker_bandwidth = {};

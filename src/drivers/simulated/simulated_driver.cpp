@@ -254,15 +254,15 @@ double SimulatedDriver::fault_time(const memory::Copy& copy) const {
   return static_cast<double>(faults) * static_cast<double>(faults_.time.ns);
 }
 
-// Of a copy to the disk: files of the user have their room, and so has what was written before.
-Bytes SimulatedDriver::fresh_bytes(const memory::Copy& copy, const LinkDescription& link) {
-  if (link.first_write.value == 0 || copy.handle == nullptr) return {};
-  if (copy.handle->home.kind == graph::HomeKind::file) return {};
+// Files of the user have their room, and so has what was written before.
+bool SimulatedDriver::is_first_write(const memory::Copy& copy, const LinkDescription& link) {
+  if (link.first_write.value == 0 || copy.handle == nullptr) return false;
+  if (copy.handle->home.kind == graph::HomeKind::file) return false;
   const std::uint64_t id = copy.handle->id.value;
   if (id >= on_disk_.size()) on_disk_.resize(id + 1, false);
-  if (on_disk_[id]) return {};
+  if (on_disk_[id]) return false;
   on_disk_[id] = true;
-  return copy.bytes();
+  return true;
 }
 
 void SimulatedDriver::start_copy(const memory::Copy& copy) {
@@ -271,7 +271,7 @@ void SimulatedDriver::start_copy(const memory::Copy& copy) {
   const Time free = driver ? workers_[driver->value].thread_free : Time{0};
   require_ends_in_time(copy, on_links.link, free == kNotKnown ? now() : std::max(now(), free));
   on_links.faults = Time{static_cast<std::int64_t>(fault_time(copy))};
-  on_links.fresh = fresh_bytes(copy, machine_.links[on_links.link]);
+  on_links.is_first_write = is_first_write(copy, machine_.links[on_links.link]);
   if (!driver) return links_.start(on_links);
   if (free == kNotKnown) return workers_[driver->value].behind_kernel.push_back(on_links);
   start_copy_by(*driver, on_links);

@@ -92,7 +92,7 @@ class SimulatedDriver final : public engine::Driver, private sim::Actor {
   void await_start(WorkerId worker);
   void start_kernel(WorkerId worker);
   void end_kernel(WorkerId worker);
-  Bytes fresh_bytes(const memory::Copy& copy, const LinkDescription& link);
+  bool is_first_write(const memory::Copy& copy, const LinkDescription& link);  // and notes it
   bool cores_busy() const;  // a kernel runs on every CPU worker
   void free_thread(WorkerId worker);
   void set_woken(WorkerId worker, bool woken);

@@ -105,11 +105,7 @@ void SimulatedLinks::flow(Slot transfer) {
   const Copy& copy = transfers_[transfer].copy;
   const base::SureVector<sim::Demand>& path = links_[copy.link].path;
   demands_.assign(path.begin(), path.end());
-  if (copy.fresh.value > 0) {
-    demands_.push_back(
-        {*links_[copy.link].first_writes,
-         static_cast<double>(copy.fresh.value) / static_cast<double>(copy.bytes.value)});
-  }
+  if (copy.is_first_write) demands_.push_back({*links_[copy.link].first_writes});
   resources_.add_processors(machine_.links[copy.link], copy.bytes, demands_);
   resources_.add_memory(copy.link, copy.numa_node, demands_);
   world_.start(place_, transfer, {static_cast<double>(copy.bytes.value), demands_});

@@ -26,7 +26,7 @@ class SimulatedLinks final : public sim::Actor {
     std::uint32_t link = 0;
     Bytes bytes;
     Time faults = {};             // before it flows, beside the link's latency
-    Bytes fresh = {};             // of `bytes`: the disk has no room for them yet
+    bool is_first_write = false;  // the disk has no room for it yet (LinkDescription::first_write)
     std::uint32_t numa_node = 0;  // where it reads or writes RAM
   };
   // `ended` is called at the end of each copy, from the world. The machine, the world and the resources outlive this.
@@ -57,8 +57,7 @@ class SimulatedLinks final : public sim::Actor {
   };
   struct Link {
     Time latency;
-    std::optional<sim::Resource>
-        first_writes;  // one after the other (LinkDescription::first_write)
+    std::optional<sim::Resource> first_writes;  // shared by those
     base::SureVector<sim::Demand> path;
     std::vector<std::uint32_t> excludes;  // links, each once
     base::SureVector<Slot> unended;       // in the order of their start

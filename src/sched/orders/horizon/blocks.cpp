@@ -60,8 +60,7 @@ class Growth {
     if (left_ > block_.size()) cut_back(ratios);
     left_ -= block_.size();
     for (const Number unit : block_) state_[unit] = State::done;
-    last_.assign(block_.begin(), block_.end());
-    return last_;
+    return block_;
   }
 
  private:
@@ -192,7 +191,6 @@ class Growth {
   std::vector<Number> touched_;  // data with users inside
   std::vector<Number> related_;  // units with a score
   std::vector<Number> block_;
-  std::vector<Number> last_;
   std::uint64_t accessed_ = 0;
   std::uint64_t distinct_ = 0;
   std::uint64_t owners_ = 0;
