@@ -24,15 +24,15 @@ struct Options {
   bool submitter_works = true;  // the waiting thread is the last of them
   bool bind = true;             // bind each worker's thread to its core
   std::uint32_t worker_processors =
-      1;                        // cores of each worker, for kernels with threads of their own
-  std::string policy = "auto";  // by what there is: darts, or lws on equal cores without a limit
-  std::optional<Bytes> memory = {};      // limit on the replicas in RAM; none: no limit
-  std::string disk = {};                 // folder that holds what does not fit; empty: none
-  std::optional<Bytes> disk_space = {};  // at most so much of it; none: what is free
-  bool direct_io = true;                 // O_DIRECT and io_uring where they are available
-  std::uint32_t disk_copies = 4;         // copies in flight per direction
-  std::uint32_t accelerators = 0;        // emulated ones
-  Bytes accelerator_memory = Bytes{256ULL << 20};            // of each emulated one
+      1;                             // cores of each worker, for kernels with threads of their own
+  std::string policy = "auto";       // by what there is: horizon, darts or lws, see docs/options.md
+  std::optional<Bytes> memory = {};  // limit on the replicas in RAM; none: no limit
+  std::string disk = {};             // folder that holds what does not fit; empty: none
+  std::optional<Bytes> disk_space = {};            // at most so much of it; none: what is free
+  bool direct_io = true;                           // O_DIRECT and io_uring where they are available
+  std::uint32_t disk_copies = 4;                   // copies in flight per direction
+  std::uint32_t accelerators = 0;                  // emulated ones
+  Bytes accelerator_memory = Bytes{256ULL << 20};  // of each emulated one
   BytesPerSecond accelerator_bandwidth = BytesPerSecond{0};  // emulated link; 0: as fast as memory
   std::string accelerator_api = "threads";                   // whose queues they are: cuda, opencl
   std::uint32_t cuda_devices = 0;                            // the first ones that CUDA shows

@@ -56,8 +56,10 @@ constexpr OptionEntry kTable[] = {
      "threads there.",
      1, 4096},
     {"policy", &Options::policy,
-     "Scheduling policy: which ready task runs where, and in which order; auto: darts where memory "
-     "is limited or there are accelerators, else lws."},
+     "Scheduling policy: which ready task runs where, and in which order; auto: horizon where "
+     "memory "
+     "is limited or accelerators alone run tasks, darts where cores work beside accelerators, else "
+     "lws."},
     {"memory", &Options::memory,
      "Limit on the replicas in RAM, padding included; none: no limit; auto: 80% of what can be "
      "allocated, respecting containers and SLURM; 50%: half of that. The application's own buffers "

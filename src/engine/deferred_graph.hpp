@@ -12,7 +12,8 @@
 
 namespace vicinal::engine {
 
-// `none`: all deferred tasks are passed on with the task, which gets no priority.
+// `none`: all deferred tasks are passed on with the task, which gets no priority. An invalidation, which nobody waits for,
+// may stay behind those before it.
 enum class Deferral : bool { none, allowed };
 
 struct DeferredTask {

@@ -1,23 +1,69 @@
 #include "engine/deferred_tasks.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <iterator>
 #include <new>
 #include <string>
 #include <utility>
+
+#include "base/start_thread.hpp"
 
 namespace vicinal::engine {
 
 namespace {
 // When so many are deferred half of them go on: the others are what those are planned by.
 constexpr std::size_t kMostDeferred = 1 << 16;
+// Who has submitted nothing for so long does something else; and a worker sleeps no longer than that.
+constexpr std::chrono::milliseconds kPause{10};
+constexpr std::chrono::milliseconds kLongest{250};
 }  // namespace
 
-DeferredTasks::DeferredTasks(Engine& engine, Priorities priorities,
+DeferredTasks::DeferredTasks(Engine& engine, Priorities priorities, Clock clock,
                              const std::atomic<std::uint32_t>& waiting)
-    : engine_(engine),
-      computes_priorities_(priorities == Priorities::computed),
-      waiting_(waiting) {}
+    : engine_(engine), computes_priorities_(priorities == Priorities::computed), waiting_(waiting) {
+  // Who asks for priorities alone waits for them.
+  if (clock == Clock::simulated || !engine.policy_traits().plans) return;
+  watcher_ = base::start_thread("that passes deferred tasks on", [this] { watch(); });
+}
+
+DeferredTasks::~DeferredTasks() {
+  if (!watcher_.joinable()) return;
+  {
+    const std::lock_guard lock(list_mutex_);
+    stopping_ = true;
+  }
+  any_listed_.notify_one();
+  watcher_.join();
+}
+
+void DeferredTasks::watch() {
+  std::unique_lock lock(list_mutex_);
+  for (;;) {
+    any_listed_.wait(lock, [this] { return stopping_ || !list_.empty(); });
+    if (stopping_) return;
+    const auto since = std::chrono::steady_clock::now();
+    for (std::size_t before = 0; before != list_.size();) {
+      before = list_.size();
+      if (any_listed_.wait_for(lock, kPause, [this] { return stopping_; })) return;
+      if (std::chrono::steady_clock::now() - since >= kLongest) break;
+    }
+    lock.unlock();
+    try {
+      if (engine_.any_asleep()) flush();
+    } catch (const std::bad_alloc&) {  // next time, or whoever waits
+    }
+    lock.lock();
+  }
+}
+
+// Under list_mutex_.
+void DeferredTasks::put(DeferredTask entry) {
+  const bool is_first = list_.empty();
+  list_.push_back(std::move(entry));
+  count_.fetch_add(1, std::memory_order_seq_cst);
+  if (is_first && watcher_.joinable()) any_listed_.notify_one();
+}
 
 [[gnu::noinline]] TaskId DeferredTasks::add(graph::Task& task, std::span<const TaskId> after,
                                             WorkerId submitter, Deferral deferral,
@@ -29,8 +75,7 @@ DeferredTasks::DeferredTasks(Engine& engine, Priorities priorities,
   const TaskId id =
       engine_.submit(made.take(), entry.after, submitter,
                      {.step = When::Step::announcement, .leaves = leaves, .order = &lock});
-  list_.push_back(std::move(entry));
-  count_.fetch_add(1, std::memory_order_seq_cst);
+  put(std::move(entry));
   const bool full = list_.size() >= kMostDeferred;
   lock.unlock();
   go_on(deferral, submitter, full);
@@ -47,13 +92,13 @@ void DeferredTasks::go_on(Deferral deferral, WorkerId submitter, bool full) {
 }
 
 void DeferredTasks::add_announced(const DeferredTask& entry) {
-  const bool is_planned = engine_.policy_traits().plans && graph::is_scheduled(entry.task->kind);
-  if (entry.deferral == Deferral::allowed || is_planned || any()) {
+  const bool is_scheduled = graph::is_scheduled(entry.task->kind);
+  const bool is_deferred = entry.deferral == Deferral::allowed || engine_.policy_traits().plans;
+  if ((is_scheduled && is_deferred) || any()) {
     bool full = false;
     {
       const std::lock_guard lock(list_mutex_);
-      list_.push_back(entry);
-      count_.fetch_add(1, std::memory_order_seq_cst);
+      put(entry);
       full = list_.size() >= kMostDeferred;
     }
     return go_on(entry.deferral, entry.submitter, full);
@@ -143,7 +188,8 @@ void DeferredTasks::give_priorities(DeferredGraph& known, std::span<const Deferr
                                     std::size_t leaving) const {
   const std::vector<int> urgencies = known.urgencies();
   for (std::size_t i = 0; i < list.size(); ++i) {
-    if (list[i].deferral != Deferral::allowed || list[i].task->priority != 0) continue;
+    const bool is_due = list[i].deferral == Deferral::allowed && list[i].task->priority == 0;
+    if (!is_due || !graph::is_scheduled(list[i].task->kind)) continue;
     known.graph.set_priority(i, urgencies[i]);
     if (i < leaving) list[i].task->priority = urgencies[i];
   }

@@ -1,5 +1,6 @@
-// Tasks that have been submitted and are deferred until the submission window is full or somebody waits. The tasks
-// known by then are a graph: computed priorities follow from the graph, and a planning policy plans on it. Then the
+// Tasks that have been submitted and are deferred until the submission window is full, somebody waits, or a worker has
+// slept through a moment in which they could have run: the application may wait in ways of its own. The tasks known by
+// then are a graph: computed priorities follow from the graph, and a planning policy plans on it. Then the
 // tasks enter the graph of dependencies, in the order of their submission.
 //
 // Every task takes its place among the submissions here, and is refused here or never: what is accepted
@@ -7,11 +8,13 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 
 #include "engine/deferred_graph.hpp"
 #include "engine/lifecycle.hpp"
@@ -22,8 +25,13 @@ namespace vicinal::engine {
 class DeferredTasks {
  public:
   enum class Priorities : bool { given, computed };
+  enum class Clock : bool { real, simulated };
   // `waiting`: the number of waiting threads. A thread raises the number before it looks for deferred tasks.
-  DeferredTasks(Engine& engine, Priorities priorities, const std::atomic<std::uint32_t>& waiting);
+  DeferredTasks(Engine& engine, Priorities priorities, Clock clock,
+                const std::atomic<std::uint32_t>& waiting);
+  ~DeferredTasks();
+  DeferredTasks(const DeferredTasks&) = delete;
+  DeferredTasks& operator=(const DeferredTasks&) = delete;
 
   // Some are not in the graph of dependencies. Seq_cst, with the store: see RuntimeImpl::wait_until.
   bool any() const { return count() > 0; }
@@ -43,8 +51,10 @@ class DeferredTasks {
   std::mutex& announcements() { return list_mutex_; }
 
  private:
+  void put(DeferredTask entry);
   void go_on(Deferral deferral, WorkerId submitter, bool full);
   DeferredTaskList take(std::size_t kept);
+  void watch();
   void prepare(std::span<const DeferredTask> known, std::size_t leaving);
   void give_priorities(DeferredGraph& known, std::span<const DeferredTask> list,
                        std::size_t leaving) const;
@@ -61,6 +71,9 @@ class DeferredTasks {
   mutable std::mutex list_mutex_;        // behind it
   DeferredTaskList list_;                // in the order in which they were announced to the graph
   std::atomic<std::uint64_t> count_{0};  // in the list, or on their way from it to the graph
+  std::condition_variable any_listed_;   // or stopping_
+  bool stopping_ = false;
+  std::thread watcher_;
 };
 
 }  // namespace vicinal::engine

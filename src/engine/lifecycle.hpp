@@ -180,6 +180,7 @@ class Engine final : public Completions {
   std::uint32_t quietest_numa_node() const { return contention_.quietest_numa_node(); }
   // No worker runs or may find anything to run, no copy is in flight.
   bool stalled() const;
+  bool any_asleep() const { return sleepers_.asleep() > 0; }
   void worker_leaves(WorkerId worker);  // its thread goes to do something else
   void worker_comes(WorkerId worker);
   void submission_closed();

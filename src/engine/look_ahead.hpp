@@ -48,6 +48,7 @@ struct LookAheadOptions {
   bool moves_tasks = false;     // the policy's: what waits with it is found by others
   std::uint32_t in_flight = 0;  // the policy's
   bool own_victims = false;     // the policy chooses the victims
+  bool plans_copies = false;    // and asks for copies
 };
 
 class LookAhead {
@@ -117,6 +118,7 @@ class LookAhead {
   bool calm() const { return calm_.load(std::memory_order_relaxed) >= kCalm; }
   bool fills_window(WorkerId worker) const;
   bool hides_copies();
+  Bytes room_for(const Entry& entry) const;
   bool lasts(WorkerId worker) const;
   bool waits_for_copies() const;
   std::size_t workers_without_task() const;
@@ -187,7 +189,8 @@ class LookAhead {
   std::optional<Bytes> most_claimed_;
   std::size_t least_ = 0;
   Bytes most_to_hide_;
-  Bytes most_kept_free_;  // for what comes next, see prefetch
+  Bytes most_kept_free_;            // for what comes next, see prefetch
+  bool keeps_for_operands_ = true;  // else for results alone
   // `lasts` is asked: not if the option says how far to look ahead, if the policy moves no tasks, or if the bandwidth
   // of a link to the node is not known.
   bool timed_ = false;

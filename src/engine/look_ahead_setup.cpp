@@ -106,6 +106,7 @@ void LookAhead::set_claims(const NodeDescription& node, const LookAheadOptions& 
   // Nor with LRU, which would push out what comes next (a product whose block columns just fit).
   if (node.kind == NodeKind::device && options.own_victims) {
     most_kept_free_ = Bytes{node.limit->value / 8};
+    keeps_for_operands_ = !options.plans_copies;
   }
 }
 

@@ -58,7 +58,9 @@ void SimulatedSubmitter::submit_plain(graph::Task& task, graph::Content leaves) 
   if (graph::is_scheduled(task.kind)) {
     for (const graph::Access& access : task.accesses()) bytes += access.handle->bytes();
   }
-  static_cast<void>(add({{&task, {}, kNoWorker, Deferral::none}, bytes, false}, leaves));
+  const bool is_invalidation = leaves == graph::Content::invalidated;
+  const Deferral deferral = is_invalidation ? Deferral::allowed : Deferral::none;
+  static_cast<void>(add({{&task, {}, kNoWorker, deferral}, bytes, false}, leaves));
 }
 
 TaskId SimulatedSubmitter::add(Submission submission, graph::Content leaves) {

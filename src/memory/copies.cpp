@@ -418,7 +418,8 @@ bool Residency::load(graph::Handle& handle, NodeId id, graph::Handle* victim, Ac
     };
     if (fetch(PrefetchRoom::planned)) return true;
     if (through_ram || !node.requests.empty() || !node.room.is_limited()) return false;
-    if (to.incoming != nullptr || victim == nullptr) return false;
+    if (to.incoming != nullptr) return false;
+    if (victim == nullptr) return fetch(PrefetchRoom::victims);
     const Planned planned = evict_planned(victim, node, actions);
     if (planned == Planned::waits) return false;
     return fetch(planned == Planned::gone ? PrefetchRoom::victims : PrefetchRoom::planned);

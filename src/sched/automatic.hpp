@@ -15,8 +15,8 @@ struct Automatic {
   std::string_view why;  // "memory is limited"
 };
 
-// What holds up best where data have to be moved, or workers differ: darts. Equal cores whose memory holds everything:
-// lws, which takes least per task. bench/robustness.py default has what that costs beside the best policy of each
+// Where data have to be moved: horizon, which moves least. Where cores work beside accelerators: darts, which shares the
+// tasks among both. Equal cores whose memory holds everything: lws, which takes least per task. bench/robustness.py default has what that costs beside the best policy of each
 // instance. Under `memory_rules` a policy that leaves the choice of victims to them.
 Automatic automatic_policy(const MachineDescription& machine, std::string_view memory_rules = {});
 // The same, of the machine that the options describe.

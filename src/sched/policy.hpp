@@ -95,7 +95,7 @@ class PolicyContext {
   // In simulation a slice takes no time of its own; --count-scheduling counts it with the rest.
   virtual void defer(std::function<bool()> slice) = 0;
   // Planned: the handle, which the task reads, is to be copied to the node now, and `victim` is to leave for it; null:
-  // no victim is named. For a task that the policy knows and nobody has popped: then the request is dropped.
+  // the one that VictimChoice gives for a prefetch. For a task that the policy knows and nobody has popped: then the request is dropped.
   // Where there is free room nothing leaves. A victim that is in use is waited for, and so is a dirty one until its
   // content is safe; for one that is not there any more another goes, as for the copies of the look-ahead.
   // Firm requests come first.
@@ -142,6 +142,9 @@ struct PolicyTraits {
   bool keeps_order = true;
   // plan() is called: tasks are deferred until the submission window is full or the application waits.
   bool plans = false;
+  // It asks for copies before tasks are popped (PolicyContext::load), and they take the room that they need: the look-ahead
+  // keeps none free for operands.
+  bool plans_copies = false;
   // It runs a task where that says (Task::named_node): codelets are asked where their tasks are to run.
   bool follows_placement = false;
   // It has a second gear, in which the engine calls it while memory is short or accelerators take part: see

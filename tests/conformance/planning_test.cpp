@@ -313,6 +313,36 @@ TEST_P(Planning, WhatTheApplicationAcquiresStandsInTheGraphButIsNoTaskOfThePolic
   EXPECT_EQ(run.policy.planned, 1U);
 }
 
+// The application may have means of its own to wait.
+TEST(RealPlanning, WhatNobodyWaitsForRunsAllTheSame) {
+  const Watchdog watchdog("planned tasks that nobody waits for", 30);
+  PlannedRun run(On::this_machine, small_options(2));
+  for (std::uint64_t round = 1; round <= 3; ++round) {
+    for (int i = 0; i < 100; ++i) run.impl.submit({.codelet = &kNothing});
+    while (run.impl.statistics().tasks_done < 100 * round) std::this_thread::yield();
+  }
+  run.impl.wait();
+  EXPECT_EQ(run.policy.planned, 300U);
+}
+
+// Nobody waits for it.
+TEST_P(Planning, AnInvalidationStandsInTheGraphAndPassesNothingOn) {
+  PlannedRun run(GetParam());
+  const Handle x = run.number();
+  std::vector<bool> is_task;
+  run.policy.on_plan = [&](const KnownTasks& known) {
+    for (const graph::Task* const task : known.tasks) is_task.push_back(task != nullptr);
+  };
+  run.impl.application().invalidations.submit(x);  // at once: nothing is deferred
+  for (int round = 0; round < 2; ++round) {
+    run.impl.submit({.codelet = &kCount, .operands = {W(x)}});
+    run.impl.application().invalidations.submit(x);
+  }
+  EXPECT_EQ(run.policy.planned, 0U);
+  run.impl.wait();
+  EXPECT_THAT(is_task, ElementsAre(true, false, true, false));
+}
+
 TEST(RealPlanning, TasksSubmittedInsideTasksAreKnownBeforeTheyRun) {
   PlannedRun run(On::this_machine);
   const Handle x = run.number();
@@ -327,7 +357,8 @@ TEST(RealPlanning, TasksSubmittedInsideTasksAreKnownBeforeTheyRun) {
 
 // 65,536 are deferred: then all of these are known and half of them pass on. The wait brings the others.
 TEST(RealPlanning, WhenTooManyAreDeferredTheYoungerHalfIsKnownAgain) {
-  PlannedRun run(On::this_machine);
+  // The one worker is the thread that submits: nobody is idle meanwhile.
+  PlannedRun run(On::this_machine, small_options(1));
   const Handle x = run.number();
   std::vector<std::size_t> known_each;
   std::vector<std::uint64_t> first;

@@ -90,6 +90,7 @@ TEST(StatusFile, OfASimulationHasItsTime) {
                                                 {{WorkerId{0}, ProcessorKind::cpu, kRam}});
   Options options;
   options.status = folder.path() + "/status";
+  options.policy = "eager";  // defers none
   {
     Runtime runtime(machine, options);
     runtime.submit({.codelet = &second});

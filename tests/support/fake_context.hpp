@@ -73,6 +73,7 @@ class FakeContext final : public sched::PolicyContext {
     friend bool operator==(const Prefetch&, const Prefetch&) = default;
   };
   std::vector<Prefetch> prefetches;
+  std::vector<const graph::Handle*> loads;
   std::vector<WorkerId> woken;
   std::vector<std::function<bool()>> deferred;
   // As the policy said last.
@@ -120,6 +121,10 @@ class FakeContext final : public sched::PolicyContext {
   bool away(WorkerId worker) const override { return away_.contains(worker.value); }
   void prefetch(const graph::Task& task, NodeId node) override {
     prefetches.push_back({&task, node});
+  }
+  void load(const graph::Task& /*task*/, graph::Handle& handle, NodeId /*node*/,
+            graph::Handle* /*victim*/) override {
+    loads.push_back(&handle);
   }
   trace::DecisionListener* listener() const override { return listener_; }
   void coming(std::span<const graph::Task* const> tasks, WorkerId worker) const override {

@@ -219,6 +219,21 @@ TEST(HorizonCost, CopiesRunBesideTasksAndWaitForRoom) {
   EXPECT_EQ(cost_of(plan, order, {.bytes = 3 * kTile, .in = {2e9}, .workers = 3}).time, Time{2500});
 }
 
+TEST(HorizonCost, CopiesRunAheadIntoTheReserve) {
+  using enum AccessMode;
+  Tasks tasks(4);
+  for (const Number datum : {0U, 1U, 2U, 3U, 0U}) tasks.add({{0, R}, {datum, R}});
+  const PlanGraph plan = tasks.plan();
+  Memories memory{.bytes = 3 * kTile, .in = {1e9}};
+  // Datum 0 stays. Each other one has the room that the one two before it had.
+  memory.reserve = kTile;
+  const Cost ahead = cost_of(plan, in_order(plan), memory);
+  // Each has the room of the one before it, which has to end first.
+  const Cost at_once = cost_of(plan, in_order(plan), {.bytes = 2 * kTile, .in = {1e9}});
+  EXPECT_EQ(ahead.loaded, at_once.loaded);
+  EXPECT_LT(ahead.time, at_once.time);
+}
+
 TEST(HorizonCost, ChangedDataAreWrittenBeforeTheirRoomIsTaken) {
   using enum AccessMode;
   Tasks tasks(2, std::nullopt);
@@ -306,7 +321,8 @@ TEST(HorizonBlocks, HoldEachTaskOnceBehindItsPredecessors) {
         const Blocks blocks = grow_blocks(plan, units,
                                           {.capacity = kTile * random.below(12),
                                            .counts_bytes = squares,
-                                           .squares_users = squares});
+                                           .falls = squares ? 2.0 : 0.5,
+                                           .owners_count = squares ? 0.01 : 0});
         EXPECT_TRUE(keeps_dependencies(plan, blocks.order));
         EXPECT_EQ(blocks.ends.back(), plan.tasks());
         EXPECT_TRUE(std::ranges::is_sorted(blocks.ends));
@@ -345,7 +361,7 @@ TEST(Horizon, LoadsOfACholeskyFactorisationAreNearTheFormula) {
   EXPECT_LE(cholesky_over_bound(40, 142), 1.4);
 }
 
-TEST(Horizon, ChoosesNoOrderThatTakesLongerThanThatOfTheGraph) {
+TEST(Horizon, ChoosesNoOrderThatIsWorseThanThatOfTheGraph) {
   for (std::uint64_t seed = 1; seed <= 30; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     base::Random random(seed);
@@ -353,8 +369,11 @@ TEST(Horizon, ChoosesNoOrderThatTakesLongerThanThatOfTheGraph) {
     for (const std::uint32_t count : {1U, 3U}) {
       const Planned planned = best_plan(plan, {.count = count, .bytes = 10 * kTile, .in = {1e9}});
       EXPECT_TRUE(keeps_dependencies(plan, tasks_of(planned.order)));
-      EXPECT_LE(planned.cost.time,
-                cost_of(plan, in_order(plan), {.bytes = 9 * kTile, .in = {1e9}}).time);
+      const Cost as_submitted = cost_of(
+          plan, in_order(plan), {.bytes = 10 * kTile, .reserve = planned.reserve, .in = {1e9}});
+      EXPECT_TRUE(planned.cost.time <= as_submitted.time ||
+                  planned.cost.loaded + planned.cost.written <
+                      as_submitted.loaded + as_submitted.written);
     }
   }
 }

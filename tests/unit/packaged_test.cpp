@@ -1,4 +1,4 @@
-// hfp, mst, rcm: which part of the order each node runs, in which order, and what leaves. The orders themselves are
+// hfp, mst, rcm, horizon: which part of the order each node runs, in which order, and what leaves. The orders themselves are
 // tested in orders_test.cpp.
 #include <memory>
 #include <string>
@@ -253,6 +253,48 @@ TEST_F(Packaged, WhatBecomesKnownLaterGoesBehindTheRestOfTheNodeWithLeastToDo) {
   plan_and_push();
   EXPECT_EQ(pop_all(0), "long");
   EXPECT_EQ(pop_all(1), "short later");
+}
+
+// Of 2,500 bytes horizon leaves 200 to copies: two data of 100.
+TEST_F(Packaged, HorizonAsksForCopiesInItsOrderAsFarAsTheirRoomGoes) {
+  start_as("horizon", 1, {2500});
+  std::vector<graph::Handle*> data;
+  for (int i = 0; i < 5; ++i) {
+    data.push_back(&graph.data("d"));
+    known(std::to_string(i), {reading(*data.back())});
+  }
+  const std::vector<graph::Task*> all = tasks;
+  testing::make_known(*policy, tasks);
+  // None of them is ready.
+  EXPECT_THAT(context.loads, ElementsAre(data[0], data[1]));
+  for (graph::Task* const task : all) policy->push(*task, kNoWorker);
+  context.put(*data[3], nodes[0]);
+  EXPECT_EQ(pop(), "0");
+  EXPECT_THAT(context.loads, ElementsAre(data[0], data[1], data[2]));
+  EXPECT_EQ(pop(), "1");  // 3 is there
+  EXPECT_THAT(context.loads, ElementsAre(data[0], data[1], data[2], data[4]));
+}
+
+TEST_F(Packaged, HorizonKeepsBackWhatLacksDataFarBehindItsFirstTask) {
+  start_as("horizon", 1, {25000});
+  std::vector<graph::Handle*> data;
+  for (int i = 0; i < 50; ++i) {
+    data.push_back(&graph.data("d"));
+    known(std::to_string(i), {reading(*data.back())});
+  }
+  const std::vector<graph::Task*> all = tasks;
+  testing::make_known(*policy, tasks);
+  for (const std::size_t i : {47U, 48U, 49U}) policy->push(*all[i], kNoWorker);
+  graph::Task* const given = policy->pop(WorkerId{0});  // or the node would have nothing
+  EXPECT_EQ(testing::name_of(given), "47");
+  EXPECT_EQ(pop(), "-");
+  context.put(*data[49], nodes[0]);
+  EXPECT_EQ(pop(), "49");  // it lacks nothing
+  EXPECT_THAT(context.woken, ::testing::IsEmpty());
+  policy->task_done(*given, WorkerId{0});
+  EXPECT_THAT(context.woken, ElementsAre(WorkerId{0}));
+  policy->push(*all[0], kNoWorker);
+  EXPECT_EQ(pop(), "0");
 }
 
 TEST_F(Packaged, TellsThePackageOfATaskAndFromWhomItIsTaken) {

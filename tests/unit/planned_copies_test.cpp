@@ -23,8 +23,7 @@ struct FullRam {
 
 TEST(PlannedCopies, EvictTheVictimThatThePlanNames) {
   FullRam full;
-  EXPECT_FALSE(full.memory.load(full.c, kRam, nullptr));  // none is named: nothing leaves
-  EXPECT_TRUE(full.memory.load(full.c, kRam, &full.b));   // not the oldest
+  EXPECT_TRUE(full.memory.load(full.c, kRam, &full.b));  // not the oldest
   EXPECT_FALSE(full.memory.valid(full.b, kRam));
   EXPECT_TRUE(full.memory.valid(full.a, kRam));
   EXPECT_EQ(full.memory.copying(), Names{"c disk->ram"});
@@ -32,6 +31,16 @@ TEST(PlannedCopies, EvictTheVictimThatThePlanNames) {
   EXPECT_TRUE(full.memory.valid(full.c, kRam));
   EXPECT_TRUE(full.memory.load(full.c, kRam, &full.a));  // it is there
   EXPECT_TRUE(full.memory.valid(full.a, kRam));
+  full.memory.residency.check();
+}
+
+TEST(PlannedCopies, EvictAsAPrefetchDoesWhereThePlanNamesNoVictim) {
+  FullRam full;
+  EXPECT_TRUE(full.memory.load(full.c, kRam, nullptr));
+  EXPECT_FALSE(full.memory.valid(full.a, kRam));  // the oldest
+  EXPECT_TRUE(full.memory.valid(full.b, kRam));
+  full.memory.finish_all();
+  EXPECT_TRUE(full.memory.valid(full.c, kRam));
   full.memory.residency.check();
 }
 

@@ -27,6 +27,7 @@
 #include "sched/load.hpp"
 #include "sched/missing.hpp"
 #include "sched/nodes.hpp"
+#include "sched/policies/copies_ahead.hpp"
 #include "sched/policies/packaged_plan.hpp"
 #include "sched/policy.hpp"
 #include "sched/records.hpp"
@@ -46,11 +47,13 @@ struct PackagedTask {
   bool ready = false;
   bool given = false;
   FutureUses::TaskUses uses;
+  CopiesAhead::Place ahead;
 };
 
 struct PackagedNode {
   base::SureMap<std::uint64_t, PackagedTask*> ready;  // not given, by place
   Load load;                                          // queued: planned, ready or not
+  bool keeps_back = false;  // ready tasks that came too early, from workers that asked
 };
 
 enum class Steal : std::uint8_t { half, one, none };
@@ -79,7 +82,8 @@ class Packaged final : public Policy {
     return {.moves_tasks = rules_.steal != Steal::none,
             .wants_ends = true,
             .wants_run_times = true,
-            .plans = true};
+            .plans = true,
+            .plans_copies = copies_ahead()};
   }
 
   memory::VictimChoice* victims() override { return rules_.belady ? &future_ : nullptr; }
@@ -89,21 +93,28 @@ class Packaged final : public Policy {
     nodes_.start(context);
     future_.start(context);
     queues_.resize(nodes_.count());
+    ahead_.start(context, nodes_);
   }
 
   void plan(const KnownTasks& known) override {
     std::vector<Time> busy_now;
     for (NodeIndex node = 0; node < nodes_.count(); ++node) busy_now.push_back(busy(node));
-    for (const auto& [task, node] :
-         packaged::plan(known, rules_.plan, nodes_, std::move(busy_now))) {
+    const packaged::Plan plan = packaged::plan(known, rules_.plan, nodes_, std::move(busy_now));
+    for (const auto& [task, node] : plan.tasks) {
       PackagedTask& record = records_.open(*task);
       record = {};
       record.task = task;
       append(record, node);
+      if (copies_ahead()) ahead_.expect(*task, node, record.ahead);
       if (!decisions_.heard()) continue;
       Telling told = decisions_.about(*task, Reason::in_package, trace::Among::nodes);
       told.consider({nodes_[node].id.value, {{Measure::place, record.place}}}, true);
       told.tell();
+    }
+    if (!copies_ahead()) return;
+    for (NodeIndex node = 0; node < nodes_.count(); ++node) {
+      ahead_.allow(node, plan.ahead);
+      ahead_.ask(node);
     }
   }
 
@@ -131,8 +142,10 @@ class Packaged final : public Policy {
       tell_first(*record, worker);
     }
     if (record == nullptr) return nullptr;
+    const NodeIndex node = record->node;
     take_out(*record);
-    give(*record, record->node);
+    give(*record, node);
+    ahead_.ask(node);
     return record->task;
   }
 
@@ -152,12 +165,16 @@ class Packaged final : public Policy {
       take_out(record);
     }
     future_.forget(task, record.uses);
+    if (std::exchange(queues_[record.node].keeps_back, false)) {
+      for (const WorkerId each : nodes_[record.node].workers) context_->wake(each);
+    }
     records_.close(task);
   }
 
   void data_forgotten(graph::Handle& handle) override { future_.forget(handle); }
 
  private:
+  bool copies_ahead() const { return rules_.plan.algorithm == packaged::Algorithm::horizon; }
   std::int64_t time_on(const PackagedTask& record, NodeIndex node) const {
     const Time known = nodes_.run_time(*record.task, node);
     return known > Time{0} ? known.ns : packaged::kUnknownTime.ns;
@@ -169,6 +186,7 @@ class Packaged final : public Policy {
   }
   void take_out(PackagedTask& record) {
     queues_[record.node].load.take_out(record.duration_ns);
+    ahead_.forget(*record.task, record.node, record.ahead);
     if (record.ready) queues_[record.node].ready.erase(record.place);
   }
   void enter(PackagedTask& record, NodeIndex node) {
@@ -193,13 +211,27 @@ class Packaged final : public Policy {
   PackagedTask* first_for(WorkerId worker) {
     const std::size_t most = rules_.ready_first || decisions_.heard() ? kWindow : 1;
     window_.clear();
+    std::size_t early = 0;
     for (const auto& [place, record] : queues_[nodes_.of(worker)].ready) {
       if (!context_->can_run(*record->task, worker)) continue;
+      if (is_early(*record)) {
+        if (++early == kWindow) break;
+        continue;
+      }
       window_.push_back({record, rules_.ready_first ? missing_of(*record) : Missing{}});
       if (window_.size() == most) break;
     }
     if (window_.empty()) return nullptr;
     return std::ranges::min_element(window_, {}, &InWindow::missing)->record;
+  }
+
+  // Kept for a worker of the node, which asks again when what the node was given has ended.
+  bool is_early(const PackagedTask& record) {
+    PackagedNode& node = queues_[record.node];
+    if (node.load.given() == 0) return false;
+    if (!ahead_.is_early(*record.task, record.node, record.ahead)) return false;
+    node.keeps_back = true;
+    return true;
   }
 
   // What comes for a task that the node was given counts as requested.
@@ -303,6 +335,7 @@ class Packaged final : public Policy {
   std::vector<PackagedNode> queues_;  // by node
   std::uint64_t last_place_ = 0;
   FutureUses future_;
+  CopiesAhead ahead_;
   Records<PackagedTask> records_;
   base::SureVector<InWindow> window_;
   base::SureVector<PackagedTask*> taken_;  // the last one first

@@ -38,6 +38,10 @@ BytesPerSecond bandwidth_of(const MachineDescription& machine, NodeId node) {
   return {};
 }
 
+const WorkerDescription& worker_of(const Nodes& nodes, NodeIndex node) {
+  return nodes.machine().workers[nodes[node].workers.front().value];
+}
+
 // Of the nodes, which are alike or count as the first.
 orders::horizon::Memories memories_of(const Nodes& nodes, std::span<const NodeIndex> indices) {
   const NodeId node = nodes[indices.front()].id;
@@ -49,7 +53,10 @@ orders::horizon::Memories memories_of(const Nodes& nodes, std::span<const NodeIn
   for (const LinkDescription& link : machine.links) {
     const bool is_home = node == kRam || link.from == kRam || link.to == kRam;
     if (!is_home) continue;
-    if (link.to == node) memories.in = std::max(memories.in, link.bandwidth);
+    if (link.to == node && link.bandwidth > memories.in) {
+      memories.in = link.bandwidth;
+      memories.latency = link.latency + worker_of(nodes, indices.front()).copy_overhead;
+    }
     if (link.from == node) memories.out = std::max(memories.out, link.bandwidth);
     if (link.to != node) continue;
     // The narrowest of what the links share.
@@ -58,6 +65,10 @@ orders::horizon::Memories memories_of(const Nodes& nodes, std::span<const NodeIn
       if (memories.all.value == 0 || bandwidth < memories.all) memories.all = bandwidth;
     }
   }
+  // Where none is known, as PolicyContext::transfer_time.
+  constexpr BytesPerSecond kUnknown{1e9};
+  if (memories.in.value <= 0) memories.in = kUnknown;
+  if (memories.out.value <= 0) memories.out = kUnknown;
   return memories;
 }
 
@@ -215,16 +226,18 @@ std::vector<NodeIndex> nodes_for(std::span<const Order> packages, const Group& g
   return nodes;
 }
 
-// All groups in one order: those of the largest are planned for its nodes, the others run beside them.
-void plan_blocks(const KnownTasks& known, const std::vector<Group>& groups, const Nodes& nodes,
-                 Order& order, std::vector<NodeIndex>& node_of) {
+// All groups in one order: those of the largest are planned for its nodes, the others run beside them. Returned: what is
+// left to copies that run ahead.
+Bytes plan_blocks(const KnownTasks& known, const std::vector<Group>& groups, const Nodes& nodes,
+                  Order& order, std::vector<NodeIndex>& node_of) {
   const auto main =
       std::ranges::max_element(groups, {}, [](const Group& group) { return group.tasks.size(); });
   std::vector<Time> durations(known.tasks.size());
   std::vector<NodeIndex> other(known.tasks.size(), kNoNode);
   for (const Group& group : groups) {
     for (std::size_t i = 0; i < group.tasks.size(); ++i) {
-      durations[group.tasks[i]] = group.durations[i];
+      durations[group.tasks[i]] =
+          group.durations[i] + worker_of(nodes, group.nodes.front()).task_overhead;
       if (&group != &*main) other[group.tasks[i]] = group.nodes[i % group.nodes.size()];
     }
   }
@@ -237,19 +250,27 @@ void plan_blocks(const KnownTasks& known, const std::vector<Group>& groups, cons
     of_tasks.push_back(durations[i]);
     elsewhere.push_back(other[i] != kNoNode);
   }
-  const auto graph = orders::horizon::plan_graph(known.graph, tasks, of_tasks, elsewhere);
-  for (const auto& [task, memory] :
-       orders::horizon::best_plan(graph, memories_of(nodes, main->nodes)).order) {
+  auto graph = orders::horizon::plan_graph(known.graph, tasks, of_tasks, elsewhere);
+  if (nodes[main->nodes.front()].id == kRam) {
+    // What is at home there takes none of the room.
+    for (Number datum = 0; datum < graph.data(); ++datum) {
+      if (known.graph.data()[datum].home == NodeKind::ram) graph.bytes[datum] = 0;
+    }
+  }
+  const orders::horizon::Planned best =
+      orders::horizon::best_plan(graph, memories_of(nodes, main->nodes));
+  for (const auto& [task, memory] : best.order) {
     const Number number = graph.number[task];
     order.push_back(number);
     node_of[number] = graph.elsewhere[task] ? other[number] : main->nodes[memory];
   }
+  return {best.reserve};
 }
 
 }  // namespace
 
-std::vector<Planned> plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes,
-                          std::vector<Time> busy) {
+Plan plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes,
+          std::vector<Time> busy) {
   const TaskInputs all = orders::inputs_of(known.graph);
   const orders::Chains chains(known.graph);
   const Planner planner(rules, nodes);
@@ -262,7 +283,8 @@ std::vector<Planned> plan(const KnownTasks& known, const PlanRules& rules, const
   }
   std::vector<Group> groups = groups_of(known, nodes);
   const bool has_blocks = rules.algorithm == Algorithm::horizon && !groups.empty();
-  if (has_blocks) plan_blocks(known, groups, nodes, order, node_of);
+  Plan plan;
+  if (has_blocks) plan.ahead = plan_blocks(known, groups, nodes, order, node_of);
   for (Group& group : has_blocks ? std::span<Group>() : std::span(groups)) {
     if (rules.algorithm == Algorithm::hfp) order_by_inputs(group, known);
     const std::vector<Order> packages =
@@ -278,12 +300,11 @@ std::vector<Planned> plan(const KnownTasks& known, const PlanRules& rules, const
       }
     }
   }
-  std::vector<Planned> planned;
   for (const Number task : orders::respecting_dependencies(order, known.graph)) {
     const bool is_new = task >= known.planned_before && known.tasks[task] != nullptr;
-    if (is_new) planned.push_back({known.tasks[task], node_of[task]});
+    if (is_new) plan.tasks.push_back({known.tasks[task], node_of[task]});
   }
-  return planned;
+  return plan;
 }
 
 }  // namespace vicinal::sched::packaged

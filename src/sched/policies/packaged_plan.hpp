@@ -37,12 +37,17 @@ struct Planned {
   NodeIndex node = 0;
 };
 
+struct Plan {
+  std::vector<Planned>
+      tasks;    // each behind its predecessors; those of a node are in the node's order
+  Bytes ahead;  // horizon: on each node, for copies that run ahead of the tasks
+};
+
 // Where the time of a task is not known, tasks count alike: as this.
 inline constexpr Time kUnknownTime{1000};
 
-// The new tasks in an order in which each stands behind its predecessors; the tasks of a node are in the node's order.
-// `busy`: the work that each node already has.
-std::vector<Planned> plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes,
-                          std::vector<Time> busy);
+// For the new tasks. `busy`: the work that each node already has.
+Plan plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes,
+          std::vector<Time> busy);
 
 }  // namespace vicinal::sched::packaged

@@ -1,6 +1,7 @@
 #include "sched/orders/horizon/blocks.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <queue>
 #include <utility>
@@ -32,7 +33,15 @@ class Growth {
         inside_(graph.data()),
         owned_(graph.data(), false),
         score_(units.count()),
-        uses_(units.count()) {
+        uses_(units.count()),
+        weights_{0} {
+    std::size_t most = 0;  // users of a datum
+    for (Number datum = 0; datum < graph.data(); ++datum) {
+      most = std::max(most, units.users[datum].size());
+    }
+    for (std::size_t n = 1; n <= most; ++n) {
+      weights_.push_back(std::pow(static_cast<double>(n), -rules.falls));
+    }
     for (Number unit = 0; unit < units.count(); ++unit) {
       for (const Number task : units.tasks[unit]) {
         for (const Use& use : graph.uses_of(task)) uses_[unit] += graph.bytes[use.datum];
@@ -102,9 +111,7 @@ class Growth {
 
   double worth(Number datum) const {
     const double size = rules_.counts_bytes ? static_cast<double>(graph_.bytes[datum]) : 1.0;
-    if (inside_[datum] == 0 || owned_[datum]) return 0;
-    const auto users = static_cast<double>(inside_[datum]);
-    return size / (rules_.squares_users ? users * users : users);
+    return (owned_[datum] ? rules_.owners_count : 1.0) * size * weights_[inside_[datum]];
   }
 
   void enter(Number unit) {
@@ -113,17 +120,23 @@ class Growth {
     accessed_ += uses_[unit];
     longest_ = std::max<std::uint64_t>(longest_, units_.tasks[unit].size());
     const Number owner = units_.owner[unit];
-    if (owner != kNone && !owned_[owner]) {
-      owned_[owner] = true;
-      owners_ += graph_.bytes[owner];
-    }
     for (const Number datum : units_.data[unit]) {
       const double before = worth(datum);
+      if (datum == owner && !owned_[owner]) {
+        owned_[owner] = true;
+        owners_ += graph_.bytes[owner];
+      }
       if (inside_[datum]++ == 0) {
         distinct_ += graph_.bytes[datum];
         touched_.push_back(datum);
       }
-      change_score(datum, worth(datum) - before);
+      change_scores(datum, worth(datum) - before);
+    }
+    // Once, however many data they share with the unit.
+    for (; !rising_.empty(); rising_.pop_back()) {
+      const Number user = rising_.back();
+      is_rising_[user] = false;
+      if (blocked_[user] == 0) heap_.push({score_[user], user});
     }
     for (const Number after : units_.successors[unit]) {
       if (--blocked_[after] == 0 && score_[after] > 0) heap_.push({score_[after], after});
@@ -140,13 +153,15 @@ class Growth {
     first_ = std::min(first_, unit);
   }
 
-  void change_score(Number datum, double change) {
+  void change_scores(Number datum, double change) {
     for (const Number user : units_.users[datum]) {
       if (state_[user] != State::waiting) continue;
       if (score_[user] == 0) related_.push_back(user);
       score_[user] += change;
       // A score that fell is seen when the unit comes up.
-      if (change > 0 && blocked_[user] == 0) heap_.push({score_[user], user});
+      if (change <= 0 || is_rising_[user]) continue;
+      is_rising_[user] = true;
+      rising_.push_back(user);
     }
   }
 
@@ -187,9 +202,12 @@ class Growth {
   std::vector<bool> owned_;          // by datum: it owns a unit of the block
   std::vector<double> score_;        // by unit
   std::vector<std::uint64_t> uses_;  // by unit: bytes of all operands of its tasks
+  std::vector<double> weights_;      // of a datum, by its users in the block
   std::priority_queue<Scored> heap_;
   std::vector<Number> touched_;  // data with users inside
   std::vector<Number> related_;  // units with a score
+  std::vector<Number> rising_;   // whose score has risen, each once
+  std::vector<bool> is_rising_ = std::vector<bool>(units_.count());
   std::vector<Number> block_;
   std::uint64_t accessed_ = 0;
   std::uint64_t distinct_ = 0;

@@ -18,8 +18,9 @@ namespace vicinal::sched::orders::horizon {
 struct BlockRules {
   std::uint64_t capacity =
       0;  // of a block, bytes: owners, and of other data as much as is used at a time
-  bool counts_bytes = false;   // shared data count by their sizes; else each counts the same
-  bool squares_users = false;  // a datum counts 1 / (units of the block that use it)^2
+  bool counts_bytes = false;  // shared data count by their sizes; else each counts the same
+  double falls = 1;           // a datum that n units of the block use counts n^-falls
+  double owners_count = 0;    // so much of that, one that owns a unit of the block
 };
 
 struct Blocks {

@@ -138,7 +138,7 @@ class Deal {
       const BlockFacts& facts = facts_[ready[i]];
       for (std::uint32_t memory = 0; memory < memories_.count; ++memory) {
         const Time start = std::max(free_[memory], before_[ready[i]]);
-        const Time cost = start + copies_to(facts, memory) - Time{facts.left.ns / 16};
+        const Time cost = start + copies_to(facts, memory) - Time{facts.left.ns / 4};
         const std::pair<Time, Time> score{cost, Time{-facts.left.ns}};
         if (least && *least <= score) continue;
         least = score;

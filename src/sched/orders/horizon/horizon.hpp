@@ -12,6 +12,8 @@ namespace vicinal::sched::orders::horizon {
 struct Planned {
   std::vector<Placed> order;
   Cost cost;
+  std::uint64_t reserve =
+      0;  // bytes of each memory that the plan leaves to copies which run ahead of the tasks
 };
 
 // It uses the first of the memories alone where more do not help.

@@ -1,6 +1,7 @@
 #include "sched/orders/horizon/memories.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <functional>
 #include <queue>
 #include <tuple>
@@ -36,6 +37,7 @@ using Leaving = std::tuple<Number, std::int64_t, Number>;
 struct Memory {
   std::vector<Replica> replicas;  // by datum
   std::uint64_t used = 0;
+  std::deque<std::pair<std::uint64_t, Time>> freed;  // bytes, and since when
   Time in_free;
   Time out_free;
   std::priority_queue<Leaving> leaving;
@@ -63,6 +65,7 @@ class Run {
     }
     for (Memory& memory : memories_) {
       memory.replicas.resize(graph.data());
+      memory.freed.emplace_back(memories.bytes, Time{});
       for (std::uint32_t worker = 0; worker < memories.workers; ++worker) memory.workers.push({});
     }
     for (Number datum = 0; datum < graph.data(); ++datum) {
@@ -74,7 +77,6 @@ class Run {
     for (const Placed& placed : order_) step(placed);
     cost_.time = elsewhere_end_;
     for (Memory& memory : memories_) {
-      cost_.time = std::max({cost_.time, memory.in_free, memory.out_free});
       for (; !memory.workers.empty(); memory.workers.pop()) {
         cost_.time = std::max(cost_.time, memory.workers.top());
       }
@@ -132,8 +134,9 @@ class Run {
     Replica& replica = memory.replicas[use.datum];
     if (replica.there) return {};
     const std::uint64_t bytes = graph_.bytes[use.datum];
-    const Time room_at = make_room(memory, number, bytes, task);
+    make_room(memory, number, bytes, task);
     memory.used += bytes;
+    const Time room_at = take_room(memory, bytes);
     replica.there = true;
     replica.free_from = {};
     Content& content = contents_[use.datum];
@@ -164,15 +167,20 @@ class Run {
       if (other == but_in || !stale.there) continue;
       stale.there = false;
       memories_[other].used -= graph_.bytes[datum];
+      memories_[other].freed.emplace_back(graph_.bytes[datum], stale.free_from);
     }
   }
 
   // When a copy that may start then ends.
   Time copied(std::uint64_t bytes, BytesPerSecond rate, Time link_free, Time from) {
-    const Time own = std::max(link_free, from) + duration_of(bytes, rate);
+    const Time own = std::max(link_free, from) + rules_.latency + duration_of(bytes, rate);
     if (rules_.all.value == 0) return own;
-    // All copies together take no less, whatever their order.
-    all_busy_ += duration_of(bytes, rules_.all);
+    // What all copies pass carries them in their order. What it did not carry meanwhile is lost, but for what copies that
+    // run ahead would have had: the plan's order is not that of time.
+    constexpr std::int64_t kAhead = 16;
+    const Time takes = duration_of(bytes, rules_.all);
+    const Time begins = std::max(link_free, from);
+    all_busy_ = std::max(all_busy_, begins - Time{takes.ns * kAhead}) + takes;
     return std::max(own, all_busy_);
   }
 
@@ -186,11 +194,25 @@ class Run {
     content.changed_in = kNowhere;
   }
 
-  // When so much is free. What does not fit even alone is let in.
-  Time make_room(Memory& memory, std::uint32_t number, std::uint64_t bytes, Number task) {
+  // Since when so much has been free: what was freed first is taken first. What is in use beyond the memory's room
+  // takes none.
+  Time take_room(Memory& memory, std::uint64_t bytes) {
     Time at;
+    while (bytes > 0 && !memory.freed.empty()) {
+      auto& [free, since] = memory.freed.front();
+      at = std::max(at, since);
+      const std::uint64_t taken = std::min(bytes, free);
+      bytes -= taken;
+      free -= taken;
+      if (free == 0) memory.freed.pop_front();
+    }
+    return at;
+  }
+
+  // What does not fit even alone is let in.
+  void make_room(Memory& memory, std::uint32_t number, std::uint64_t bytes, Number task) {
     aside_.clear();
-    while (memory.used + bytes > rules_.bytes && !memory.leaving.empty()) {
+    while (memory.used + bytes > rules_.bytes - rules_.reserve && !memory.leaving.empty()) {
       const auto [next, used_at, datum] = memory.leaving.top();
       memory.leaving.pop();
       Replica& replica = memory.replicas[datum];
@@ -201,14 +223,13 @@ class Run {
       }
       if (contents_[datum].changed_in == number) {
         write_home(datum, number);
-        at = std::max(at, memory.out_free);
       }
-      at = std::max(at, replica.free_from);
+      const Time gone = std::max(replica.free_from, contents_[datum].at_home_from);
       replica.there = false;
       memory.used -= graph_.bytes[datum];
+      memory.freed.emplace_back(graph_.bytes[datum], gone);
     }
     for (const Leaving& leaving : aside_) memory.leaving.push(leaving);
-    return at;
   }
 
   const PlanGraph& graph_;
@@ -220,7 +241,7 @@ class Run {
   std::vector<Memory> memories_;
   std::vector<Leaving> aside_;
   Time elsewhere_end_;
-  Time all_busy_;  // the sum of what all copies took of what they share
+  Time all_busy_;  // until then what all copies pass carries some
   std::int64_t place_ = 0;
   Cost cost_;
 };

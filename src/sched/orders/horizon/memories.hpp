@@ -14,8 +14,10 @@ namespace vicinal::sched::orders::horizon {
 struct Memories {
   std::uint32_t count = 1;
   std::uint64_t bytes = 0;    // of each
+  std::uint64_t reserve = 0;  // of them: kept free for copies that run ahead of the tasks
   BytesPerSecond in = {};     // of each, from where data are at home; 0: not limited
   BytesPerSecond out = {};    // likewise
+  Time latency = {};          // of each copy
   BytesPerSecond all = {};    // of all copies together; 0: not limited
   std::uint32_t workers = 1;  // of each, that run its tasks
 };

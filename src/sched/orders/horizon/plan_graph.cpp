@@ -109,6 +109,12 @@ PlanGraph plan_graph(const graph::Graph& graph, std::span<const Number> tasks,
     plan.bytes.push_back(datum.bytes.value);
     plan.has_home.push_back(datum.home.has_value());
   }
+  // What is read first was made before.
+  std::vector<bool> seen(plan.data());
+  for (const Use& use : plan.uses) {
+    if (!seen[use.datum] && use.reads) plan.has_home[use.datum] = true;
+    seen[use.datum] = true;
+  }
   return plan;
 }
 

@@ -1,0 +1,123 @@
+// Copies that a plan asks for before the tasks that read them are ready, let alone popped: in the order of the plan, as far
+// as the room goes that the plan leaves to them. And which task would come too early: its copies would take the room
+// of those that the plan has before it.
+//
+// Methods are called inside those of the policy.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "base/sure_memory.hpp"
+#include "graph/task.hpp"
+#include "sched/nodes.hpp"
+#include "sched/policy.hpp"
+
+namespace vicinal::sched {
+
+class CopiesAhead {
+ public:
+  // Where a task stands. The policy keeps it with the task.
+  struct Place {
+    static constexpr std::uint64_t kNowhere = ~std::uint64_t{0};
+    std::uint64_t number = kNowhere;  // in the plan of its node
+    Bytes asked;                      // for it
+  };
+
+  void start(PolicyContext& context, const Nodes& nodes) {
+    context_ = &context;
+    nodes_ = &nodes;
+    lists_.resize(nodes.count());
+  }
+
+  // So much may be on its way, or there, for tasks that have not been popped.
+  void allow(NodeIndex node, Bytes most) { lists_[node].most = most; }
+
+  // Behind all that were expected on the node.
+  void expect(graph::Task& task, NodeIndex node, Place& place) {
+    List& list = lists_[node];
+    place.number = list.first + list.tasks.size();
+    list.tasks.push_back({&task, &place});
+  }
+
+  // It has been popped, goes elsewhere or has ended. Nothing happens if it is nowhere.
+  void forget(const graph::Task& task, NodeIndex node, Place& place) {
+    if (place.number == Place::kNowhere) return;
+    List& list = lists_[node];
+    list.tasks[place.number - list.first] = {};
+    list.ahead -= place.asked;
+    if (place.asked.value > 0) {
+      for (const graph::Access& access : task.accesses()) {
+        const auto asked = list.asked.find(access.handle);
+        if (asked != list.asked.end() && asked->second == place.number) list.asked.erase(asked);
+      }
+    }
+    place = {};
+    while (!list.tasks.empty() && list.tasks.front().task == nullptr) {
+      list.tasks.pop_front();
+      ++list.first;
+    }
+    list.looked_at = std::max(list.looked_at, list.first);
+  }
+
+  void ask(NodeIndex node) {
+    List& list = lists_[node];
+    for (; list.looked_at < list.first + list.tasks.size(); ++list.looked_at) {
+      const Expected& next = list.tasks[list.looked_at - list.first];
+      if (next.task == nullptr) continue;
+      if (list.ahead >= list.most) return;
+      ask_for(*next.task, node, *next.place);
+    }
+  }
+
+  // It stands far behind the first one of its node, and lacks data there.
+  bool is_early(const graph::Task& task, NodeIndex node, const Place& place) const {
+    if (place.number == Place::kNowhere || place.number <= lists_[node].first + kAtOnce) {
+      return false;
+    }
+    return std::ranges::any_of(task.accesses(), [&](const graph::Access& access) {
+      return !is_there(*access.handle, node);
+    });
+  }
+
+ private:
+  // As far as the look-ahead of an accelerator goes.
+  static constexpr std::uint64_t kAtOnce = 32;
+
+  struct Expected {
+    graph::Task* task = nullptr;
+    Place* place = nullptr;
+  };
+  struct List {
+    Bytes most;
+    Bytes ahead;
+    base::SureDeque<Expected> tasks;
+    std::uint64_t first = 0;      // number of the first of them
+    std::uint64_t looked_at = 0;  // number of the next one that may be asked for
+    base::SureUnorderedMap<const graph::Handle*, std::uint64_t> asked;  // for which number
+  };
+
+  bool is_there(const graph::Handle& handle, NodeIndex node) const {
+    return (context_->presence(handle).on_node >> (*nodes_)[node].id.value & 1) != 0;
+  }
+
+  void ask_for(graph::Task& task, NodeIndex node, Place& place) {
+    List& list = lists_[node];
+    for (const graph::Access& access : task.accesses()) {
+      if (!reads(access.mode) || is_there(*access.handle, node)) continue;
+      if (!list.asked.emplace(access.handle, place.number).second) continue;
+      context_->load(task, *access.handle, (*nodes_)[node].id, nullptr);
+      place.asked += access.handle->bytes();
+    }
+    list.ahead += place.asked;
+  }
+
+  PolicyContext* context_ = nullptr;
+  const Nodes* nodes_ = nullptr;
+  std::vector<List> lists_;  // by node
+};
+
+}  // namespace vicinal::sched
