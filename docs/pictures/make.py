@@ -38,12 +38,12 @@ OUTPUT_OF = re.compile(r"(```text\n\$ vicinal ([^\n]*)\n)(.*?)(```\n)", re.S)
 
 # Colours that people with any colour vision tell apart (Okabe and Ito 2008), lighter on dark pages.
 THEMES = {
-    "light": {"ink": "#1f2328", "faint": "#8c959f", "darts": "#0072b2", "dmdas": "#009e73", "lws": "#d55e00",
-              "eager": "#b07aa1", "bar": "#0072b2", "bar2": "#7fb8d8"},
-    "dark": {"ink": "#e6edf3", "faint": "#7d8590", "darts": "#56b4e9", "dmdas": "#2bc493", "lws": "#ff8f4d",
-             "eager": "#d9a9cc", "bar": "#56b4e9", "bar2": "#2a6a94"},
+    "light": {"ink": "#1f2328", "faint": "#8c959f", "horizon": "#a6761d", "darts": "#0072b2", "dmdas": "#009e73",
+              "lws": "#d55e00", "eager": "#b07aa1", "bar": "#0072b2", "bar2": "#7fb8d8"},
+    "dark": {"ink": "#e6edf3", "faint": "#7d8590", "horizon": "#e6c34a", "darts": "#56b4e9", "dmdas": "#2bc493",
+             "lws": "#ff8f4d", "eager": "#d9a9cc", "bar": "#56b4e9", "bar2": "#2a6a94"},
 }
-MARKERS = {"darts": "o", "dmdas": "s", "lws": "^", "eager": "D"}
+MARKERS = {"horizon": "v", "darts": "o", "dmdas": "s", "lws": "^", "eager": "D"}
 
 
 # --- tables: a line that says where the numbers come from, then CSV
@@ -105,7 +105,7 @@ def measure_loaded(arguments):
         bound = 0
         for _ in range(rounds):
             text = run([arguments.executable, "run", "cholesky", "--size", str(size), "--tile", str(tile), "--memory",
-                        str(limit), "--disk", ".", "--policy", "darts,dmdas,lws,eager", "--json", "-"])
+                        str(limit), "--disk", ".", "--policy", "horizon,darts,dmdas,lws,eager", "--json", "-"])
             for one in json.loads(text)["runs"]:
                 runs.setdefault(one["policy"], []).append(one["bytes_in"])
                 bound = one["bound_bytes"]
@@ -176,7 +176,7 @@ def measure_tutorial_3(arguments):
 def measure_tutorial_4(arguments):
     order, rate = 16384, 7e12  # of a V100 in double precision, as machines/v100.toml has it
     rows = []
-    for policy in ("eager", "lws", "dmdas", "darts"):
+    for policy in ("eager", "lws", "dmdas", "darts", "horizon"):
         for gpus in range(1, 5):
             said = run([os.path.join(arguments.examples, "tutorial_2_tasks"), str(order)],
                        VICINAL_MACHINE=f"v100,gpus={gpus},memory=1GiB", VICINAL_POLICY=policy)

@@ -329,8 +329,8 @@ bool LookAhead::prefetch(memory::Actions& actions) {
   return true;
 }
 
-// That is kept free for it. Of results many, for they leave when a link has carried those before them: a product
-// of which each task makes one, on a link that carries 0.9 of them meanwhile, ran 4 % longer with room for two.
+// That is kept free for it. Of results many: where each task makes one, the link that carries them away decides when
+// there is room again (docs/performance.md, "How far to look ahead").
 Bytes LookAhead::room_for(const Entry& entry) const {
   if (keeps_for_operands_) return entry.working_set;
   constexpr std::uint64_t kResults = 16;

@@ -142,8 +142,8 @@ struct PolicyTraits {
   bool keeps_order = true;
   // plan() is called: tasks are deferred until the submission window is full or the application waits.
   bool plans = false;
-  // It asks for copies before tasks are popped (PolicyContext::load), and they take the room that they need: the look-ahead
-  // keeps none free for operands.
+  // The policy asks for copies before tasks are popped (PolicyContext::load). The look-ahead keeps room free for results
+  // alone.
   bool plans_copies = false;
   // It runs a task where that says (Task::named_node): codelets are asked where their tasks are to run.
   bool follows_placement = false;

@@ -17,9 +17,8 @@ namespace vicinal::testing {
 
 // Their code is that of a policy that stays: of the list schedulers dmdas and heft, of those that place data load, of
 // the orders hfp, of work stealing xkaapi.
-inline constexpr std::string_view kLikeOthers[] = {"prio",  "dmda",  "dmdar",    "random",
-                                                   "owner", "touch", "directed", "rws",
-                                                   "mst",   "rcm",   "horizon"};
+inline constexpr std::string_view kLikeOthers[] = {"prio",  "dmda",     "dmdar", "random", "owner",
+                                                   "touch", "directed", "rws",   "mst",    "rcm"};
 
 inline bool all_policies_are_asked_for() {
   return std::getenv("TEST_ALL_POLICIES_VICINAL") != nullptr;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -225,10 +226,10 @@ TEST(HorizonCost, CopiesRunAheadIntoTheReserve) {
   for (const Number datum : {0U, 1U, 2U, 3U, 0U}) tasks.add({{0, R}, {datum, R}});
   const PlanGraph plan = tasks.plan();
   Memories memory{.bytes = 3 * kTile, .in = {1e9}};
-  // Datum 0 stays. Each other one has the room that the one two before it had.
+  // Datum 0 stays. Data 1, 2 and 3 share two places.
   memory.reserve = kTile;
   const Cost ahead = cost_of(plan, in_order(plan), memory);
-  // Each has the room of the one before it, which has to end first.
+  // Data 1, 2 and 3 share one place.
   const Cost at_once = cost_of(plan, in_order(plan), {.bytes = 2 * kTile, .in = {1e9}});
   EXPECT_EQ(ahead.loaded, at_once.loaded);
   EXPECT_LT(ahead.time, at_once.time);
@@ -295,6 +296,9 @@ TEST(HorizonDeal, KeepsDependenciesAndUsesAllMemories) {
     const std::vector<Placed> order =
         deal(plan, blocks, {.count = 3, .bytes = 6 * kTile, .in = {1e9}});
     EXPECT_TRUE(keeps_dependencies(plan, tasks_of(order)));
+    EXPECT_TRUE(keeps_dependencies(
+        plan,
+        tasks_of(deal_tasks(plan, blocks.order, {.count = 3, .bytes = 6 * kTile, .in = {1e9}}))));
   }
   using enum AccessMode;
   Tasks tasks(3);
@@ -308,6 +312,21 @@ TEST(HorizonDeal, KeepsDependenciesAndUsesAllMemories) {
     used.insert(placed.memory);
   }
   EXPECT_EQ(used.size(), 3U);
+}
+
+// Two data, two tasks on each: a copy takes as long as a task.
+TEST(HorizonDeal, ATaskGoesWhereItStartsFirst) {
+  using enum AccessMode;
+  Tasks tasks(2);
+  for (const Number datum : {0U, 1U, 0U, 1U}) tasks.add({{datum, R}});
+  const PlanGraph plan = tasks.plan();
+  const std::vector<Placed> order = deal_tasks(plan, std::vector<Number>{0, 1, 2, 3},
+                                               {.count = 2, .bytes = 2 * kTile, .in = {1e9}});
+  std::map<Number, std::uint32_t> memory_of;
+  for (const auto& [task, memory] : order) memory_of[plan.number[task]] = memory;
+  EXPECT_NE(memory_of[0], memory_of[1]);
+  EXPECT_EQ(memory_of[0], memory_of[2]);
+  EXPECT_EQ(memory_of[1], memory_of[3]);
 }
 
 TEST(HorizonBlocks, HoldEachTaskOnceBehindItsPredecessors) {

@@ -75,17 +75,17 @@ class CopiesAhead {
 
   // It stands far behind the first one of its node, and lacks data there.
   bool is_early(const graph::Task& task, NodeIndex node, const Place& place) const {
-    if (place.number == Place::kNowhere || place.number <= lists_[node].first + kAtOnce) {
-      return false;
-    }
+    if (place.number == Place::kNowhere) return false;
+    const std::uint64_t at_once = kAtOnce + (*nodes_)[node].workers.size();
+    if (place.number <= lists_[node].first + at_once) return false;
     return std::ranges::any_of(task.accesses(), [&](const graph::Access& access) {
-      return !is_there(*access.handle, node);
+      return reads(access.mode) && !is_there(*access.handle, node);
     });
   }
 
  private:
-  // As far as the look-ahead of an accelerator goes.
-  static constexpr std::uint64_t kAtOnce = 32;
+  // And one for each worker: as far as the look-ahead of an accelerator goes.
+  static constexpr std::uint64_t kAtOnce = 31;
 
   struct Expected {
     graph::Task* task = nullptr;

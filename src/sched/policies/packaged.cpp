@@ -105,7 +105,9 @@ class Packaged final : public Policy {
       record = {};
       record.task = task;
       append(record, node);
-      if (copies_ahead()) ahead_.expect(*task, node, record.ahead);
+      // Where a combination runs is not known yet.
+      const bool stays = task->kind != graph::TaskKind::combination;
+      if (copies_ahead() && stays) ahead_.expect(*task, node, record.ahead);
       if (!decisions_.heard()) continue;
       Telling told = decisions_.about(*task, Reason::in_package, trace::Among::nodes);
       told.consider({nodes_[node].id.value, {{Measure::place, record.place}}}, true);

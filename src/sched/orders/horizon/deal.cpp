@@ -205,7 +205,102 @@ class Deal {
   std::vector<Held> held_;
 };
 
+// Where a task ends first, copies counted, as in HEFT.
+class ListSchedule {
+ public:
+  ListSchedule(const PlanGraph& graph, const Memories& memories)
+      : graph_(graph),
+        memories_(memories),
+        ready_at_(graph.tasks()),
+        free_(memories.count),
+        link_free_(memories.count),
+        held_(memories.count, Held(graph.data(), memories.bytes)) {}
+
+  std::vector<Placed> run(std::span<const Number> order) {
+    std::vector<std::pair<Time, Placed>> placed;
+    placed.reserve(order.size());
+    for (const Number task : order) {
+      const Placed where{task, graph_.elsewhere[task] ? 0 : best_for(task)};
+      placed.emplace_back(place(where), where);
+    }
+    std::ranges::stable_sort(placed, {}, &std::pair<Time, Placed>::first);
+    std::vector<Placed> by_start;
+    by_start.reserve(order.size());
+    for (const auto& [start, where] : placed) by_start.push_back(where);
+    return by_start;
+  }
+
+ private:
+  struct Ends {
+    Time copies;
+    Time start;
+  };
+
+  Ends ends_on(Number task, std::uint32_t memory) const {
+    std::uint64_t missing = 0;
+    for (const Use& use : graph_.uses_of(task)) {
+      if (use.reads && !held_[memory].has(use.datum)) missing += graph_.bytes[use.datum];
+    }
+    Time copies = link_free_[memory];
+    if (missing > 0 && memories_.in.value > 0) copies += duration(Bytes{missing}, memories_.in);
+    const Time ready = std::max(free_[memory], ready_at_[task]);
+    return {copies, missing > 0 ? std::max(ready, copies) : ready};
+  }
+
+  std::uint32_t best_for(Number task) const {
+    std::uint32_t best = 0;
+    Time first = ends_on(task, 0).start;
+    for (std::uint32_t memory = 1; memory < memories_.count; ++memory) {
+      const Time start = ends_on(task, memory).start;
+      if (start < first) best = memory;
+      first = std::min(first, start);
+    }
+    return best;
+  }
+
+  // When it starts.
+  Time place(const Placed& placed) {
+    const auto [task, memory] = placed;
+    const Time duration = graph_.durations[task];
+    Time start = ready_at_[task];
+    if (!graph_.elsewhere[task]) {
+      const Ends ends = ends_on(task, memory);
+      start = ends.start;
+      link_free_[memory] = ends.copies;
+      free_[memory] = start + Time{duration.ns / memories_.workers};
+      for (const Use& use : graph_.uses_of(task)) {
+        held_[memory].use(use.datum, graph_.bytes[use.datum]);
+      }
+      held_[memory].shrink(graph_.bytes);
+    }
+    for (const Use& use : graph_.uses_of(task)) {
+      if (!use.writes) continue;
+      for (std::uint32_t other = 0; other < memories_.count; ++other) {
+        if (other != memory || graph_.elsewhere[task]) {
+          held_[other].forget(use.datum, graph_.bytes[use.datum]);
+        }
+      }
+    }
+    for (const Number after : graph_.successors[task]) {
+      ready_at_[after] = std::max(ready_at_[after], start + duration);
+    }
+    return start;
+  }
+
+  const PlanGraph& graph_;
+  const Memories memories_;
+  std::vector<Time> ready_at_;   // by task
+  std::vector<Time> free_;       // by memory: its workers
+  std::vector<Time> link_free_;  // by memory: the way there
+  std::vector<Held> held_;
+};
+
 }  // namespace
+
+std::vector<Placed> deal_tasks(const PlanGraph& graph, std::span<const Number> order,
+                               const Memories& memories) {
+  return ListSchedule(graph, memories).run(order);
+}
 
 std::vector<Placed> deal(const PlanGraph& graph, const Blocks& blocks, const Memories& memories) {
   return Deal(graph, blocks, memories).run();

@@ -2,6 +2,7 @@
 // begin first, copies counted.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "sched/orders/horizon/blocks.hpp"
@@ -13,5 +14,10 @@ namespace vicinal::sched::orders::horizon {
 // The tasks by their start as it is predicted, each behind its predecessors. A block that waits for tasks of another one may
 // begin before that has ended, as its own first tasks may.
 std::vector<Placed> deal(const PlanGraph& graph, const Blocks& blocks, const Memories& memories);
+
+// Tasks one by one, in the given order, each on the memory where the task starts first. This serves where memory is ample.
+// `order`: each task behind its predecessors.
+std::vector<Placed> deal_tasks(const PlanGraph& graph, std::span<const Number> order,
+                               const Memories& memories);
 
 }  // namespace vicinal::sched::orders::horizon

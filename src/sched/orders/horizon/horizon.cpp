@@ -132,11 +132,31 @@ class Search {
   Planned run() {
     // Where all data fit, nothing is loaded twice in any order.
     if (!all_fit()) search(kinds(false), 1, 1);
-    if (memories_.count > 1) search(kinds(true), 2, memories_.count);
+    if (memories_.count > 1) {
+      const std::vector<Number> alone = order_of_best();
+      for (std::uint32_t count = 2; count <= memories_.count; ++count) {
+        deal_tasks_in(by_path(graph_), count);
+        deal_tasks_in(alone, count);
+      }
+      search(kinds(true), 2, memories_.count);
+    }
     return std::move(best_);
   }
 
  private:
+  std::vector<Number> order_of_best() const {
+    std::vector<Number> order;
+    order.reserve(best_.order.size());
+    for (const Placed& placed : best_.order) order.push_back(placed.task);
+    return order;
+  }
+
+  void deal_tasks_in(const std::vector<Number>& order, std::uint32_t count) {
+    Memories some = memories_;
+    some.count = count;
+    keep_better(deal_tasks(graph_, order, some), count);
+  }
+
   bool all_fit() const {
     std::uint64_t left = memories_.bytes;
     for (const std::uint64_t bytes : graph_.bytes) {
@@ -146,11 +166,12 @@ class Search {
     return true;
   }
 
-  // With as many memories as help the first variant.
+  // With as many memories as help the first variant, and with all.
   void search(const Kinds& kinds, std::uint32_t least, std::uint32_t most) {
     const bool has_chains = has_long_units();
     const std::vector<Variant>& main = has_chains ? kinds.of_chains : kinds.of_others;
-    const Blocks first = blocks_of(main.front());
+    const std::uint64_t memory = most > 1 ? share(most) : memories_.bytes;
+    const Blocks first = blocks_of(main.front(), memory);
     std::uint32_t count = least;
     double best = try_blocks(first, least);
     for (std::uint32_t more = least + 1; more <= most; ++more) {
@@ -158,12 +179,25 @@ class Search {
       if (score < best) count = more;
       best = std::min(best, score);
     }
-    const std::size_t tried = graph_.tasks() > kManyTasks ? kFewVariants : main.size();
-    for (std::size_t i = 1; i < tried; ++i) try_blocks(blocks_of(main[i]), count);
+    const bool has_many = graph_.tasks() > kManyTasks;
+    const auto try_variant = [&](const Variant& variant) {
+      const Blocks blocks = blocks_of(variant, memory);
+      try_blocks(blocks, count);
+      if (count < most && !has_many) try_blocks(blocks, most);
+    };
+    const std::size_t tried = has_many ? kFewVariants : main.size();
+    for (std::size_t i = 1; i < tried; ++i) try_variant(main[i]);
     if (graph_.tasks() > kFewTasks) return;
     for (const Variant& variant : has_chains ? kinds.of_others : kinds.of_chains) {
-      try_blocks(blocks_of(variant), count);
+      try_variant(variant);
     }
+  }
+
+  // What a memory holds, or so much of all data that there are several blocks for each.
+  std::uint64_t share(std::uint32_t memories) const {
+    const std::uint64_t all =
+        std::accumulate(graph_.bytes.begin(), graph_.bytes.end(), std::uint64_t{0});
+    return std::min(memories_.bytes, 2 * all / memories);
   }
 
   bool has_long_units() {
@@ -171,9 +205,9 @@ class Search {
     return units(Family::writers).count() * kLong <= graph_.tasks();
   }
 
-  Blocks blocks_of(const Variant& variant) {
+  Blocks blocks_of(const Variant& variant, std::uint64_t memory) {
     return grow_blocks(graph_, units(variant.family),
-                       {.capacity = part_of(memories_.bytes, variant.size),
+                       {.capacity = part_of(memory, variant.size),
                         .counts_bytes = variant.family == Family::tasks,
                         .falls = variant.falls,
                         .owners_count = variant.owners_count});

@@ -143,9 +143,12 @@ class Run {
     if (!use.reads || !content.exists) return room_at;
     if (content.changed_in != kNowhere) write_home(use.datum, content.changed_in);
     cost_.loaded += bytes;
+    // A copy that waits for its content lets others pass.
+    const Time there =
+        copied(bytes, rules_.in, std::max(memory.in_free, room_at), content.at_home_from);
     memory.in_free =
-        copied(bytes, rules_.in, memory.in_free, std::max(room_at, content.at_home_from));
-    return memory.in_free;
+        std::max(memory.in_free, room_at) + rules_.latency + duration_of(bytes, rules_.in);
+    return there;
   }
 
   void leave_behind(const Use& use, Number next, std::uint32_t number, Time end) {
@@ -175,8 +178,8 @@ class Run {
   Time copied(std::uint64_t bytes, BytesPerSecond rate, Time link_free, Time from) {
     const Time own = std::max(link_free, from) + rules_.latency + duration_of(bytes, rate);
     if (rules_.all.value == 0) return own;
-    // What all copies pass carries them in their order. What it did not carry meanwhile is lost, but for what copies that
-    // run ahead would have had: the plan's order is not that of time.
+    // A bridge that all copies pass carries them in the order of the plan, which is about that of time: up to sixteen
+    // copies count as begun before their turn; beyond that what the bridge did not carry is lost.
     constexpr std::int64_t kAhead = 16;
     const Time takes = duration_of(bytes, rules_.all);
     const Time begins = std::max(link_free, from);
@@ -188,9 +191,9 @@ class Run {
     Memory& memory = memories_[number];
     Content& content = contents_[datum];
     cost_.written += graph_.bytes[datum];
-    memory.out_free =
+    content.at_home_from =
         copied(graph_.bytes[datum], rules_.out, memory.out_free, memory.replicas[datum].free_from);
-    content.at_home_from = memory.out_free;
+    memory.out_free += rules_.latency + duration_of(graph_.bytes[datum], rules_.out);
     content.changed_in = kNowhere;
   }
 
