@@ -176,7 +176,7 @@ def measure_tutorial_3(arguments):
 def measure_tutorial_4(arguments):
     order, rate = 16384, 7e12  # of a V100 in double precision, as machines/v100.toml has it
     rows = []
-    for policy in ("eager", "lws", "dmdas", "darts", "horizon"):
+    for policy in ("eager", "lws", "dmdas", "darts"):
         for gpus in range(1, 5):
             said = run([os.path.join(arguments.examples, "tutorial_2_tasks"), str(order)],
                        VICINAL_MACHINE=f"v100,gpus={gpus},memory=1GiB", VICINAL_POLICY=policy)
@@ -255,14 +255,14 @@ def draw_loaded(table, theme):
         axes.plot(x, y, color=drawing.colours[name], marker=MARKERS[name], linewidth=2, markersize=6, zorder=3)
     for name, place in zip(order, spread(left, top / 14)):
         axes.text(9, place, name, ha="right", va="center", color=drawing.colours[name], fontweight="bold")
-    drawing.bound(list(bound), list(bound.values()), "no schedule loads less", (10, list(bound.values())[0] * 1.15),
+    drawing.bound(list(bound), list(bound.values()), "no schedule loads less", (10, list(bound.values())[0] * 0.12),
                   va="bottom")
     axes.set_xlim(1, 82)
     axes.set_ylim(0, top * 1.06)
     axes.set_xticks(sorted(bound))
     axes.set_xlabel("memory limit, % of the matrix")
     axes.set_ylabel("loaded from the disk, × the matrix")
-    axes.set_title("A Cholesky factorisation in less memory than its matrix takes, under four policies")
+    axes.set_title("A Cholesky factorisation in less memory than its matrix takes, under five policies")
     return drawing
 
 
