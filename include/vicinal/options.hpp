@@ -51,8 +51,10 @@ struct Options {
   // Memory-bound tasks wait for each other where the machine says what its memory gives: auto, off; or a machine like the
   // one that is there: "henri,ranks=1".
   std::string contention = "auto";
-  std::uint64_t window_tasks = 0;   // submitted and not executed, at most; 0: no bound
-  Bytes window_bytes = Bytes{0};    // of their operands, at most; 0: no bound
+  std::uint64_t window_tasks = 0;  // submitted and not executed, at most; 0: no bound
+  Bytes window_bytes = Bytes{0};   // of their operands, at most; 0: no bound
+  double plan_pause =
+      0.01;  // s without a submission, then tasks that wait for a plan go on; 0: never
   bool compute_priorities = false;  // bottom levels, for tasks submitted with priority 0
   bool measure_scheduling = false;  // time the calls of the policy: Statistics::scheduling
   bool check_reads = false;         // a task whose kernel changes what it only reads fails

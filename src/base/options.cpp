@@ -118,6 +118,11 @@ constexpr OptionEntry kTable[] = {
     {"window_tasks", &Options::window_tasks,
      "Tasks submitted and not executed, at most: then submit waits; 0: no bound.", 0, kAny},
     {"window_bytes", &Options::window_bytes, "Bytes of their operands, at most; 0: no bound."},
+    {"plan_pause", &Options::plan_pause,
+     "Policies that plan: seconds without a submission after which tasks that wait for a plan go "
+     "on, "
+     "if a worker sleeps; 0: never, they wait for a call that waits, or a full window.",
+     0, 1'000'000'000},
     {"compute_priorities", &Options::compute_priorities,
      "Give tasks submitted with priority 0 their bottom level as priority."},
     {"measure_scheduling", &Options::measure_scheduling,

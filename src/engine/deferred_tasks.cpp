@@ -14,16 +14,19 @@ namespace vicinal::engine {
 namespace {
 // When so many are deferred half of them go on: the others are what those are planned by.
 constexpr std::size_t kMostDeferred = 1 << 16;
-// Who has submitted nothing for so long does something else; and a worker sleeps no longer than that.
-constexpr std::chrono::milliseconds kPause{10};
-constexpr std::chrono::milliseconds kLongest{250};
+// Of a worker's sleep while the application goes on submitting, in pauses.
+constexpr int kLongest = 25;
 }  // namespace
 
-DeferredTasks::DeferredTasks(Engine& engine, Priorities priorities, Clock clock,
+DeferredTasks::DeferredTasks(Engine& engine, Priorities priorities,
+                             std::chrono::duration<double> pause,
                              const std::atomic<std::uint32_t>& waiting)
-    : engine_(engine), computes_priorities_(priorities == Priorities::computed), waiting_(waiting) {
+    : engine_(engine),
+      computes_priorities_(priorities == Priorities::computed),
+      waiting_(waiting),
+      pause_(pause) {
   // Who asks for priorities alone waits for them.
-  if (clock == Clock::simulated || !engine.policy_traits().plans) return;
+  if (pause.count() <= 0 || !engine.policy_traits().plans) return;
   watcher_ = base::start_thread("that passes deferred tasks on", [this] { watch(); });
 }
 
@@ -42,11 +45,10 @@ void DeferredTasks::watch() {
   for (;;) {
     any_listed_.wait(lock, [this] { return stopping_ || !list_.empty(); });
     if (stopping_) return;
-    const auto since = std::chrono::steady_clock::now();
-    for (std::size_t before = 0; before != list_.size();) {
+    std::size_t before = 0;
+    for (int pauses = 0; pauses < kLongest && before != list_.size(); ++pauses) {
       before = list_.size();
-      if (any_listed_.wait_for(lock, kPause, [this] { return stopping_; })) return;
-      if (std::chrono::steady_clock::now() - since >= kLongest) break;
+      if (any_listed_.wait_for(lock, pause_, [this] { return stopping_; })) return;
     }
     lock.unlock();
     try {
@@ -115,6 +117,16 @@ TaskId DeferredTasks::add_behind(graph::Task& task, std::span<const TaskId> afte
     return add(task, after, submitter, Deferral::none);
   }
   return engine_.submit(task, after, submitter, {.order = &lock});
+}
+
+void DeferredTasks::add_invalidation(graph::Task& task) {
+  std::unique_lock lock(list_mutex_);
+  if (any()) {
+    lock.unlock();
+    add(task, {}, kNoWorker, Deferral::allowed, graph::Content::invalidated);
+  } else {
+    engine_.submit(task, {}, kNoWorker, {.order = &lock});
+  }
 }
 
 [[gnu::noinline]] void DeferredTasks::flush(std::size_t kept, WorkerId here) {

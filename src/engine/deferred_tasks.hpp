@@ -8,6 +8,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -25,9 +26,9 @@ namespace vicinal::engine {
 class DeferredTasks {
  public:
   enum class Priorities : bool { given, computed };
-  enum class Clock : bool { real, simulated };
+  // `pause`: after so long without a submission a sleeping worker gets what is deferred, if the policy plans; 0: never.
   // `waiting`: the number of waiting threads. A thread raises the number before it looks for deferred tasks.
-  DeferredTasks(Engine& engine, Priorities priorities, Clock clock,
+  DeferredTasks(Engine& engine, Priorities priorities, std::chrono::duration<double> pause,
                 const std::atomic<std::uint32_t>& waiting);
   ~DeferredTasks();
   DeferredTasks(const DeferredTasks&) = delete;
@@ -41,7 +42,9 @@ class DeferredTasks {
              Deferral deferral, graph::Content leaves = graph::Content::written);
   // The same for one that is not deferred, and needs no plan if nothing is.
   TaskId add_behind(graph::Task& task, std::span<const TaskId> after, WorkerId submitter);
-  // Either of them, for a task that has been announced: it is not refused.
+  // An invalidation, which nobody waits for: deferred if others are, and it passes none of them on.
+  void add_invalidation(graph::Task& task);
+  // Any of them, for a task that has been announced: it is not refused.
   void add_announced(const DeferredTask& entry);
   // All but the last `kept` go on, with priorities if they have none. `here`: the worker whose thread calls.
   void flush(std::size_t kept = 0, WorkerId here = kNoWorker);
@@ -73,6 +76,7 @@ class DeferredTasks {
   std::atomic<std::uint64_t> count_{0};  // in the list, or on their way from it to the graph
   std::condition_variable any_listed_;   // or stopping_
   bool stopping_ = false;
+  const std::chrono::duration<double> pause_;
   std::thread watcher_;
 };
 

@@ -267,10 +267,9 @@ Submissions::Submissions(Application& application, const SubmissionsConfig& conf
       seconds_per_byte_(seconds_per_byte(engine_.machine())) {
   if (config.computes_priorities || engine_.policy_traits().plans) {
     using Priorities = DeferredTasks::Priorities;
-    deferred_.emplace(
-        engine_, config.computes_priorities ? Priorities::computed : Priorities::given,
-        world_ != nullptr ? DeferredTasks::Clock::simulated : DeferredTasks::Clock::real,
-        config.waiting);
+    deferred_.emplace(engine_,
+                      config.computes_priorities ? Priorities::computed : Priorities::given,
+                      std::chrono::duration<double>(config.plan_pause_seconds), config.waiting);
   }
   const Time overhead = engine_.machine().submit_overhead;
   if (config.shares_world && (overhead.ns > 0 || most_tasks_ > 0 || counts_bytes_)) {
@@ -490,8 +489,8 @@ void Submissions::submit_invalidation(graph::Task& task) {
     if (!is_within()) return submitter_->submit_plain(task, graph::Content::invalidated);
     submitter_->give_way(task, {});
   }
-  if (deferred_ && deferred_->any()) {
-    deferred_->add(task, {}, kNoWorker, Deferral::allowed, graph::Content::invalidated);
+  if (deferred_) {
+    deferred_->add_invalidation(task);
   } else {
     engine_.submit(task, {}, kNoWorker, {});
   }

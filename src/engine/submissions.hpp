@@ -31,6 +31,7 @@ struct SubmissionsConfig {
   std::uint64_t window_tasks = 0;
   Bytes window_bytes = {};
   bool computes_priorities = false;     // of tasks that have none
+  double plan_pause_seconds = 0;        // see DeferredTasks; 0: however long
   sim::World* world = nullptr;          // of a simulated machine; null: a real one
   bool shares_world = false;            // with other runtimes
   std::optional<WorkerId> lent_worker;  // the one that has no thread of its own

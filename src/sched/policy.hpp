@@ -95,7 +95,8 @@ class PolicyContext {
   // In simulation a slice takes no time of its own; --count-scheduling counts it with the rest.
   virtual void defer(std::function<bool()> slice) = 0;
   // Planned: the handle, which the task reads, is to be copied to the node now, and `victim` is to leave for it; null:
-  // the one that VictimChoice gives for a prefetch. For a task that the policy knows and nobody has popped: then the request is dropped.
+  // the one that VictimChoice gives for a prefetch. For a task that the policy knows and nobody has popped: then the
+  // request is dropped.
   // Where there is free room nothing leaves. A victim that is in use is waited for, and so is a dirty one until its
   // content is safe; for one that is not there any more another goes, as for the copies of the look-ahead.
   // Firm requests come first.

@@ -47,10 +47,11 @@ enum class On : std::uint8_t { simulated_machine, this_machine };
 
 // A runtime under a planning policy that the test can look at.
 struct PlannedRun {
-  explicit PlannedRun(On on, const Options& options = small_options(),
-                      std::unique_ptr<PlanningPolicy> given = std::make_unique<PlanningPolicy>())
+  explicit PlannedRun(On on, Options options = small_options(),
+                      std::unique_ptr<PlanningPolicy> given = std::make_unique<PlanningPolicy>(),
+                      double pause = 0)
       : policy(*given),
-        impl(options,
+        impl((options.plan_pause = pause, options),
              on == On::simulated_machine ? MachineSetup(planned_machine()) : MachineSetup(options),
              nullptr, std::move(given)) {}
   // Of 8 bytes, with content.
@@ -316,7 +317,7 @@ TEST_P(Planning, WhatTheApplicationAcquiresStandsInTheGraphButIsNoTaskOfThePolic
 // The application may have means of its own to wait.
 TEST(RealPlanning, WhatNobodyWaitsForRunsAllTheSame) {
   const Watchdog watchdog("planned tasks that nobody waits for", 30);
-  PlannedRun run(On::this_machine, small_options(2));
+  PlannedRun run(On::this_machine, small_options(2), std::make_unique<PlanningPolicy>(), 1e-3);
   for (std::uint64_t round = 1; round <= 3; ++round) {
     for (int i = 0; i < 100; ++i) run.impl.submit({.codelet = &kNothing});
     while (run.impl.statistics().tasks_done < 100 * round) std::this_thread::yield();
@@ -357,8 +358,7 @@ TEST(RealPlanning, TasksSubmittedInsideTasksAreKnownBeforeTheyRun) {
 
 // 65,536 are deferred: then all of these are known and half of them pass on. The wait brings the others.
 TEST(RealPlanning, WhenTooManyAreDeferredTheYoungerHalfIsKnownAgain) {
-  // The one worker is the thread that submits: nobody is idle meanwhile.
-  PlannedRun run(On::this_machine, small_options(1));
+  PlannedRun run(On::this_machine);
   const Handle x = run.number();
   std::vector<std::size_t> known_each;
   std::vector<std::uint64_t> first;
