@@ -36,30 +36,33 @@ class CopiesAhead {
   // So much may be on its way, or there, for tasks that have not been popped.
   void allow(NodeIndex node, Bytes most) { lists_[node].most = most; }
 
-  // Behind all that were expected on the node.
+  // Behind all that were expected on the node. Called while the task is planned: what it reads is noted then, for
+  // afterwards the graph may be writing to the accesses of a task that is not ready.
   void expect(graph::Task& task, NodeIndex node, Place& place) {
     List& list = lists_[node];
     place.number = list.first + list.tasks.size();
-    list.tasks.push_back({&task, &place});
+    Expected next{&task, &place, list.first_operand + list.operands.size(), 0};
+    for (const graph::Access& access : task.accesses()) {
+      if (!reads(access.mode)) continue;
+      list.operands.push_back(access.handle);
+      ++next.operands;
+    }
+    list.tasks.push_back(next);
   }
 
-  // It has been popped, goes elsewhere or has ended. Nothing happens if it is nowhere.
-  void forget(const graph::Task& task, NodeIndex node, Place& place) {
+  // The task has been popped, goes elsewhere or has ended. Nothing happens if it is nowhere.
+  void forget(NodeIndex node, Place& place) {
     if (place.number == Place::kNowhere) return;
     List& list = lists_[node];
-    list.tasks[place.number - list.first] = {};
+    Expected& expected = list.tasks[place.number - list.first];
+    for (std::uint64_t i = 0; place.asked.value > 0 && i < expected.operands; ++i) {
+      const auto asked = list.asked.find(list.operand(expected, i));
+      if (asked != list.asked.end() && asked->second == place.number) list.asked.erase(asked);
+    }
     list.ahead -= place.asked;
-    if (place.asked.value > 0) {
-      for (const graph::Access& access : task.accesses()) {
-        const auto asked = list.asked.find(access.handle);
-        if (asked != list.asked.end() && asked->second == place.number) list.asked.erase(asked);
-      }
-    }
+    expected.task = nullptr;
     place = {};
-    while (!list.tasks.empty() && list.tasks.front().task == nullptr) {
-      list.tasks.pop_front();
-      ++list.first;
-    }
+    while (!list.tasks.empty() && list.tasks.front().task == nullptr) list.drop_first();
     list.looked_at = std::max(list.looked_at, list.first);
   }
 
@@ -69,7 +72,7 @@ class CopiesAhead {
       const Expected& next = list.tasks[list.looked_at - list.first];
       if (next.task == nullptr) continue;
       if (list.ahead >= list.most) return;
-      ask_for(*next.task, node, *next.place);
+      ask_for(next, node);
     }
   }
 
@@ -88,29 +91,46 @@ class CopiesAhead {
   static constexpr std::uint64_t kAtOnce = 31;
 
   struct Expected {
-    graph::Task* task = nullptr;
+    graph::Task* task = nullptr;  // null: it is not to come any more
     Place* place = nullptr;
+    std::uint64_t first_operand = 0;  // number of the first datum that it reads
+    std::uint64_t operands = 0;
   };
   struct List {
     Bytes most;
     Bytes ahead;
     base::SureDeque<Expected> tasks;
-    std::uint64_t first = 0;      // number of the first of them
-    std::uint64_t looked_at = 0;  // number of the next one that may be asked for
+    std::uint64_t first = 0;                   // number of the first of them
+    std::uint64_t looked_at = 0;               // number of the next one that may be asked for
+    base::SureDeque<graph::Handle*> operands;  // of the tasks, one behind the other
+    std::uint64_t first_operand = 0;           // number of the first of them
     base::SureUnorderedMap<const graph::Handle*, std::uint64_t> asked;  // for which number
+
+    graph::Handle* operand(const Expected& of, std::uint64_t i) const {
+      return operands[of.first_operand - first_operand + i];
+    }
+    void drop_first() {
+      const std::uint64_t count = tasks.front().operands;
+      operands.erase(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(count));
+      first_operand += count;
+      tasks.pop_front();
+      ++first;
+    }
   };
 
   bool is_there(const graph::Handle& handle, NodeIndex node) const {
     return (context_->presence(handle).on_node >> (*nodes_)[node].id.value & 1) != 0;
   }
 
-  void ask_for(graph::Task& task, NodeIndex node, Place& place) {
+  void ask_for(const Expected& next, NodeIndex node) {
     List& list = lists_[node];
-    for (const graph::Access& access : task.accesses()) {
-      if (!reads(access.mode) || is_there(*access.handle, node)) continue;
-      if (!list.asked.emplace(access.handle, place.number).second) continue;
-      context_->load(task, *access.handle, (*nodes_)[node].id, nullptr);
-      place.asked += access.handle->bytes();
+    Place& place = *next.place;
+    for (std::uint64_t i = 0; i < next.operands; ++i) {
+      graph::Handle& handle = *list.operand(next, i);
+      if (is_there(handle, node)) continue;
+      if (!list.asked.emplace(&handle, place.number).second) continue;
+      context_->load(*next.task, handle, (*nodes_)[node].id, nullptr);
+      place.asked += handle.bytes();
     }
     list.ahead += place.asked;
   }

@@ -188,7 +188,7 @@ class Packaged final : public Policy {
   }
   void take_out(PackagedTask& record) {
     queues_[record.node].load.take_out(record.duration_ns);
-    ahead_.forget(*record.task, record.node, record.ahead);
+    ahead_.forget(record.node, record.ahead);
     if (record.ready) queues_[record.node].ready.erase(record.place);
   }
   void enter(PackagedTask& record, NodeIndex node) {
