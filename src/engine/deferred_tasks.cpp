@@ -191,7 +191,7 @@ std::string DeferredTasks::describe() const {
     names += (i == 0 ? "" : ", ") + std::string(list_[i].task->name());
   }
   if (list_.size() > kNamed) names += " ...";
-  return "deferred until the submission window is full or somebody waits: " +
+  return "deferred until the submission window is full, somebody waits, or submissions pause: " +
          std::to_string(list_.size()) + " tasks: " + names + "\n";
 }
 

@@ -141,7 +141,8 @@ struct PolicyTraits {
   bool wants_speeds_of_kinds = false;
   // Tasks of a node are popped about in the order of PolicyContext::prefetch.
   bool keeps_order = true;
-  // plan() is called: tasks are deferred until the submission window is full or the application waits.
+  // plan() is called: tasks are deferred until the submission window is full, the application waits, or it pauses
+  // (Options::plan_pause).
   bool plans = false;
   // The policy asks for copies before tasks are popped (PolicyContext::load). The look-ahead keeps room free for results
   // alone.

@@ -48,11 +48,18 @@ class Packaged : public testing::AcceleratorPolicyTest {
     }
     plan_and_push();
   }
-  // Of so many tasks that share nothing.
-  void independent(int count, const testing::FakeGraph::Attributes& attributes = {}) {
+  // So many tasks that share nothing. Returned: what each reads.
+  std::vector<graph::Handle*> known_alone(int count,
+                                          const testing::FakeGraph::Attributes& attributes = {}) {
+    std::vector<graph::Handle*> data;
     for (int i = 0; i < count; ++i) {
-      known(std::to_string(i), {reading(graph.data("d"))}, attributes);
+      data.push_back(&graph.data("d"));
+      known(std::to_string(i), {reading(*data.back())}, attributes);
     }
+    return data;
+  }
+  void independent(int count, const testing::FakeGraph::Attributes& attributes = {}) {
+    known_alone(count, attributes);
     plan_and_push();
   }
   std::string run_all(std::uint32_t worker) {
@@ -258,11 +265,7 @@ TEST_F(Packaged, WhatBecomesKnownLaterGoesBehindTheRestOfTheNodeWithLeastToDo) {
 // Of 2,500 bytes horizon leaves 200 to copies: two data of 100.
 TEST_F(Packaged, HorizonAsksForCopiesInItsOrderAsFarAsTheirRoomGoes) {
   start_as("horizon", 1, {2500});
-  std::vector<graph::Handle*> data;
-  for (int i = 0; i < 5; ++i) {
-    data.push_back(&graph.data("d"));
-    known(std::to_string(i), {reading(*data.back())});
-  }
+  const std::vector<graph::Handle*> data = known_alone(5);
   const std::vector<graph::Task*> all = tasks;
   testing::make_known(*policy, tasks);
   // None of them is ready.
@@ -277,11 +280,7 @@ TEST_F(Packaged, HorizonAsksForCopiesInItsOrderAsFarAsTheirRoomGoes) {
 
 TEST_F(Packaged, HorizonKeepsBackWhatLacksDataFarBehindItsFirstTask) {
   start_as("horizon", 1, {25000});
-  std::vector<graph::Handle*> data;
-  for (int i = 0; i < 50; ++i) {
-    data.push_back(&graph.data("d"));
-    known(std::to_string(i), {reading(*data.back())});
-  }
+  const std::vector<graph::Handle*> data = known_alone(50);
   const std::vector<graph::Task*> all = tasks;
   testing::make_known(*policy, tasks);
   for (const std::size_t i : {47U, 48U, 49U}) policy->push(*all[i], kNoWorker);

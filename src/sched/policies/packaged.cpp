@@ -1,5 +1,6 @@
-// hfp, mst, rcm: all that is known is ordered before it runs, and each memory node runs its part of the order
-// (Gonthier, Marchal, Thibault 2021 and 2022; packaged_plan.hpp says which order, orders/ how it is made).
+// hfp, mst, rcm, horizon: all that is known is ordered before it runs, and each memory node runs its part of the order
+// (the first three after Gonthier, Marchal, Thibault 2021 and 2022; packaged_plan.hpp says which order, orders/ how it is
+// made). For horizon copies run ahead of the tasks, and tasks that would take their room wait (copies_ahead.hpp).
 //
 // A node is given, of its tasks that are ready, the first; with ready=yes the one of the first 30 that lacks least on
 // the node (the rule of dmdar, over the buffer of 30 tasks that the paper's machines have before each GPU). The look-ahead

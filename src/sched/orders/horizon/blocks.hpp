@@ -1,10 +1,10 @@
 // An order of tasks made of blocks: units that share data and fit a memory together are run before others are begun.
 //
 // A block grows from a seed. Next comes, of the units whose predecessors are done or in the block, the one with most data
-// in the block already; a datum counts 1 / (units of the block that use it), so that what few units use draws in the units
-// that share it, and blocks become square. Owners do not count: they are there for their own units' sake, and where they
-// did, blocks of a factorisation became rows as wide as the matrix. Where it has outgrown the memory the block is cut back, to 0.6 of its units at
-// least, to where a byte that it loads is used most often.
+// in the block already. A datum counts less the more units of the block use it, so that what few units use draws in the
+// units that share it, and blocks become square. Owners count little or nothing: they are there for their own units'
+// sake, and where they counted, blocks of a factorisation became rows as wide as the matrix. Where the block has outgrown
+// the memory it is cut back, to 0.6 of its units at least, to where a byte that it loads is used most often.
 #pragma once
 
 #include <cstdint>

@@ -133,10 +133,11 @@ class Search {
     // Where all data fit, nothing is loaded twice in any order.
     if (!all_fit()) search(kinds(false), 1, 1);
     if (memories_.count > 1) {
-      const std::vector<Number> alone = order_of_best();
+      const std::vector<Number> orders[] = {by_path(graph_), order_of_best()};
       for (std::uint32_t count = 2; count <= memories_.count; ++count) {
-        deal_tasks_in(by_path(graph_), count);
-        deal_tasks_in(alone, count);
+        for (const std::vector<Number>& order : orders) {
+          keep_better(deal_tasks(graph_, order, some(count)), count);
+        }
       }
       search(kinds(true), 2, memories_.count);
     }
@@ -151,10 +152,10 @@ class Search {
     return order;
   }
 
-  void deal_tasks_in(const std::vector<Number>& order, std::uint32_t count) {
+  Memories some(std::uint32_t count) const {
     Memories some = memories_;
     some.count = count;
-    keep_better(deal_tasks(graph_, order, some), count);
+    return some;
   }
 
   bool all_fit() const {
@@ -185,7 +186,7 @@ class Search {
       try_blocks(blocks, count);
       if (count < most && !has_many) try_blocks(blocks, most);
     };
-    const std::size_t tried = has_many ? kFewVariants : main.size();
+    const std::size_t tried = has_many ? std::min(kFewVariants, main.size()) : main.size();
     for (std::size_t i = 1; i < tried; ++i) try_variant(main[i]);
     if (graph_.tasks() > kFewTasks) return;
     for (const Variant& variant : has_chains ? kinds.of_others : kinds.of_chains) {
@@ -214,16 +215,12 @@ class Search {
   }
 
   double try_blocks(const Blocks& blocks, std::uint32_t count) {
-    Memories some = memories_;
-    some.count = count;
-    return keep_better(count == 1 ? in_one_memory(blocks.order) : deal(graph_, blocks, some),
+    return keep_better(count == 1 ? in_one_memory(blocks.order) : deal(graph_, blocks, some(count)),
                        count);
   }
 
   double keep_better(std::vector<Placed> order, std::uint32_t count) {
-    Memories some = memories_;
-    some.count = count;
-    const Cost cost = cost_of(graph_, order, some);
+    const Cost cost = cost_of(graph_, order, some(count));
     const double score = score_of(cost);
     if (best_.order.empty() || score < score_of(best_.cost)) best_ = {std::move(order), cost};
     return score;
