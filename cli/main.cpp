@@ -143,6 +143,7 @@ int run(int argc, char** argv) {
   add_run(app, session);
   add_generate(app, session);
   add_simulate(app, session);
+  add_plan(app, session);
   add_bounds(app, session);
   add_report(app, session);
   add_reproduce(app, session);

@@ -144,6 +144,7 @@ void RuntimeOptions::add_files(CommandFiles& files, const Options& options,
     const auto given = options_.find(name);
     return given != options_.end() && given->second->count() > 0;
   };
+  files.reads(is_option("plan") ? "--plan" : "VICINAL_PLAN", options.plan);
   files.writes(is_option("status") ? "--status" : "VICINAL_STATUS",
                own_file(options.status, ranks));
   for (const std::string& file : recordings(options, policies, ranks)) {

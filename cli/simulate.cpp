@@ -3,15 +3,15 @@
 #include <cstdio>
 #include <memory>
 #include <string>
-#include <sys/mman.h>
-#include <unistd.h>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "against_real.hpp"
+#include "graphs/task_names.hpp"
 #include "output_file.hpp"
 #include "play/unused_memories.hpp"
+#include "recording_in_memory.hpp"
 #include "report_output.hpp"
 #include "reports/catalogue.hpp"
 #include "reports/judge.hpp"
@@ -46,20 +46,12 @@ std::optional<reports::ReportVerdict> judged_in_memory(const graph::Graph& graph
                                                        const reports::RunBounds& bounds) {
   constexpr std::size_t kMostTasks = 2500;
   if (graph.tasks().size() > kMostTasks) return std::nullopt;
-  const int file = ::memfd_create("recording", 0);
-  if (file < 0) return std::nullopt;
-  std::optional<reports::ReportVerdict> verdict;
-  try {
-    options.trace = fmt::format("/proc/self/fd/{}", file);
-    options.trace_events = "tasks,transfers,memory,scheduler,submission,application";
-    static_cast<void>(reports::play_record(graph, machine, options, bounds));
-    verdict = reports::judge(options.trace, options.policy);
-  } catch (...) {
-    ::close(file);
-    throw;
-  }
-  ::close(file);
-  return verdict;
+  const RecordingInMemory recording;
+  if (recording.path().empty()) return std::nullopt;
+  options.trace = recording.path();
+  options.trace_events = "tasks,transfers,memory,scheduler,submission,application";
+  static_cast<void>(reports::play_record(graph, machine, options, bounds));
+  return reports::judge(options.trace, options.policy);
 }
 
 int simulate(const SimulateArguments& arguments, Session& session) {
@@ -72,8 +64,9 @@ int simulate(const SimulateArguments& arguments, Session& session) {
     return simulate_on_ranks(arguments, *cluster, session);
   const machine::MachineModel machine = arguments.machine.machine();
   const auto [policies, why] = arguments.runtime.chosen_policies(options, &machine.description);
-  const graph::Graph graph = with_varied_times(
+  graph::Graph graph = with_varied_times(
       arguments.graph.graph(options.seed, !arguments.against.empty()), arguments, machine);
+  if (!options.plan.empty()) graphs::name_tasks(graph);
   const auto counted = [&](const std::string& policy) {
     return counted_machine(arguments, machine, policy);
   };

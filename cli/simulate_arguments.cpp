@@ -18,11 +18,26 @@ namespace {
 
 // Those that mean something where the machine is described by a file,
 // and for --against real where CUDA is.
-constexpr std::array<std::string_view, 19> kOptions{
-    "policy",           "look_ahead",     "window_tasks",      "window_bytes", "compute_priorities",
-    "memory_rules",     "seed",           "receive_placement", "cuda_library", "cublas_library",
-    "cusolver_library", "trace",          "trace_events",      "trace_memory", "broadcast_finding",
-    "reduction_tree",   "numa_placement", "receive_numa",      "contention"};
+constexpr std::array<std::string_view, 20> kOptions{"policy",
+                                                    "plan",
+                                                    "look_ahead",
+                                                    "window_tasks",
+                                                    "window_bytes",
+                                                    "compute_priorities",
+                                                    "memory_rules",
+                                                    "seed",
+                                                    "receive_placement",
+                                                    "cuda_library",
+                                                    "cublas_library",
+                                                    "cusolver_library",
+                                                    "trace",
+                                                    "trace_events",
+                                                    "trace_memory",
+                                                    "broadcast_finding",
+                                                    "reduction_tree",
+                                                    "numa_placement",
+                                                    "receive_numa",
+                                                    "contention"};
 
 }  // namespace
 

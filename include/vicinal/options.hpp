@@ -53,6 +53,7 @@ struct Options {
   std::string contention = "auto";
   std::uint64_t window_tasks = 0;  // submitted and not executed, at most; 0: no bound
   Bytes window_bytes = Bytes{0};   // of their operands, at most; 0: no bound
+  std::string plan = {};  // file of a plan that the run follows (vicinal plan); empty: none
   double plan_pause =
       0.01;  // s without a submission, then tasks that wait for a plan go on; 0: never
   bool compute_priorities = false;  // bottom levels, for tasks submitted with priority 0

@@ -118,6 +118,9 @@ constexpr OptionEntry kTable[] = {
     {"window_tasks", &Options::window_tasks,
      "Tasks submitted and not executed, at most: then submit waits; 0: no bound.", 0, kAny},
     {"window_bytes", &Options::window_bytes, "Bytes of their operands, at most; 0: no bound."},
+    {"plan", &Options::plan,
+     "File of a plan that the run follows: where its tasks run, in which order (vicinal plan makes "
+     "one); with the policies auto and horizon; empty: none."},
     {"plan_pause", &Options::plan_pause,
      "Policies that plan: seconds without a submission after which tasks that wait for a plan go "
      "on, "

@@ -46,6 +46,9 @@ constexpr Format kFormats[] = {
     {.name = "graph",
      .sentence = "a file for vicinal simulate --graph and other readers of docs/graph-file.md",
      .write_file = write_graph},
+    {.name = "plan",
+     .sentence = "a file for --plan: a run of the same application that does the same",
+     .write_file = write_plan},
 };
 
 }  // namespace

@@ -66,5 +66,6 @@ void write_csv(const Recording& recording, const std::string& folder);
 void write_sqlite(const Recording& recording, Sink sink);
 void write_dot(const Recording& recording, Sink sink);
 void write_graph(const Recording& recording, Sink sink);
+void write_plan(const Recording& recording, Sink sink);
 
 }  // namespace vicinal::exporters

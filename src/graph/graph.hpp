@@ -136,6 +136,7 @@ class Graph {
   // Tasks before it that it follows whatever their data.
   std::span<const Number> predecessors_of(std::size_t task) const { return predecessors_[task]; }
   bool has_predecessors() const { return !predecessors_.empty(); }
+  bool has_task_names() const { return !task_names_.empty(); }
   std::string_view task_name(std::size_t task) const { return task_names_[task]; }    // or empty
   std::string_view data_name(std::size_t datum) const { return data_names_[datum]; }  // or empty
   // None: it is no tile. Files do not say it.
@@ -172,6 +173,8 @@ class Graph {
     accesses_.insert(accesses_.end(), accesses.begin(), accesses.end());
     return static_cast<Number>(number);
   }
+  // In rising order, of a graph whose tasks have no names.
+  void name_task(std::size_t task, std::string_view name) { task_names_.set(task, name); }
   void set_priority(std::size_t task, int priority) { tasks_[task].priority = priority; }
   void set_home(std::size_t datum, std::optional<NodeKind> home) { data_[datum].home = home; }
   void set_tile(std::size_t datum, Tile tile) {

@@ -55,7 +55,7 @@ void divide(Runtime& runtime, const graph::Graph& graph, std::vector<Handle>& ha
 }
 
 std::vector<Handle> fill_data(Runtime& runtime, const graph::Graph& graph) {
-  Codelet fill{.name = "fill"};
+  Codelet fill{.name = std::string(kFill)};
   // Its code is that of a core, unless there is none.
   const bool cores = std::ranges::any_of(runtime.machine().workers, [](const auto& worker) {
     return worker.kind == ProcessorKind::cpu;
@@ -182,6 +182,11 @@ void submit_tasks(Runtime& runtime, const graph::Graph& graph, const std::vector
 }
 
 }  // namespace
+
+StartingPlace starting_place(const MachineDescription& machine) {
+  const bool is_limited = machine.nodes[kRam.value].limit.has_value();
+  return is_limited && machine.disk() ? StartingPlace::filled : StartingPlace::homes;
+}
 
 Played play(const graph::Graph& graph, const machine::MachineModel& machine, const Options& options,
             double scale, StartingPlace place, const Hooks& hooks) {

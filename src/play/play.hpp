@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.hpp"
@@ -30,6 +31,11 @@ enum class StartingPlace {
   homes,  // data lie at their homes; the results are brought there at the end
   filled,  // data have no home: tasks fill them before, as in `vicinal run`, and they stay where they are
 };
+
+// homes; filled where RAM is limited and there is a disk: at their homes in RAM data would lie outside the limit.
+StartingPlace starting_place(const MachineDescription& machine);
+// Codelet of the tasks that fill data.
+inline constexpr std::string_view kFill = "fill";
 
 // Called while the runtime is there, for what is to be told of the run. Empty: nothing is called.
 struct Hooks {

@@ -36,9 +36,7 @@ void require_policy(std::string_view name) {
 std::optional<ChosenPolicy> automatic_policy(std::string_view name, const Options& options,
                                              const MachineDescription* machine) {
   if (name != sched::kAutomatic) return std::nullopt;
-  const sched::Automatic chosen = machine != nullptr
-                                      ? sched::automatic_policy(*machine, options.memory_rules)
-                                      : sched::automatic_policy(options);
+  const sched::Automatic chosen = sched::automatic_policy(options, machine);
   return ChosenPolicy{.name = std::string(chosen.policy), .why = std::string(chosen.why)};
 }
 

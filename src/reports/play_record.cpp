@@ -55,7 +55,7 @@ RunRecord play_record(const graph::Graph& graph, const machine::MachineModel& ma
                                 recording = std::move(record.recording);
                               }};
   const play::Played played =
-      play::play(graph, machine, options, 1, play::StartingPlace::homes, hooks);
+      play::play(graph, machine, options, 1, play::starting_place(machine.description), hooks);
   RunRecord record = record_of(graph, machine, options.policy, bounds, played);
   record.recording = std::move(recording);
   return record;

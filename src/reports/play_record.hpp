@@ -14,7 +14,7 @@ namespace vicinal::reports {
 RunBounds play_bounds(const graph::Graph& graph, const machine::MachineModel& machine);
 
 // One run of a report, by options.policy. Its time is that up to the end of the last task, its bytes
-// include the way home of the results.
+// include the way home of the results. Where data begin play::starting_place says.
 // `report`: what its recording, if there is one, is to say of it.
 RunRecord play_record(const graph::Graph& graph, const machine::MachineModel& machine,
                       const Options& options, const RunBounds& bounds, const Report& report = {});

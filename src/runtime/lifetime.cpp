@@ -76,7 +76,7 @@ namespace {
 std::unique_ptr<sched::Policy> policy_of(const Options& options,
                                          const MachineDescription& machine) {
   if (options.policy == sched::kAutomatic) {
-    return sched::make_policy(sched::automatic_policy(machine, options.memory_rules).policy);
+    return sched::make_policy(sched::automatic_policy(options, &machine).policy);
   }
   try {
     return sched::make_policy(options.policy);
@@ -85,6 +85,13 @@ std::unique_ptr<sched::Policy> policy_of(const Options& options,
     if (variable == nullptr || options.policy != variable) throw;
     throw UsageError(std::string("environment variable VICINAL_POLICY: ") + error.what());
   }
+}
+
+void follow(const std::string& plan, sched::Policy& policy) {
+  if (plan.empty()) return;
+  if (policy.follow(std::make_shared<const graph::KeptPlan>(graph::read_plan(plan)))) return;
+  throw UsageError("option plan: policy " + std::string(policy.name()) +
+                   " follows no plan; choose auto or horizon, or leave the plan out");
 }
 
 }  // namespace
@@ -97,6 +104,7 @@ RuntimeImpl::RuntimeImpl(const Options& options, MachineSetup setup,
   engine::EngineConfig config;
   config.machine = setup_.machine;
   config.policy = policy != nullptr ? std::move(policy) : policy_of(options, config.machine);
+  follow(options.plan, *config.policy);
   config.time_policy = options.measure_scheduling;
   config.look_ahead = options.look_ahead;
   config.heeds_contention = options.contention != "off";

@@ -11,9 +11,11 @@ struct Machinery {
   bool accelerators = false;
   bool cores = true;
   bool others_rules = false;
+  bool plan = false;  // that is followed
 };
 
 Automatic choose(const Machinery& has) {
+  if (has.plan) return {"horizon", "a plan is followed"};
   if (has.others_rules) return {"dmdas", "another runtime's rules for a full memory are asked for"};
   if (has.accelerators && has.cores) return {"darts", "there are accelerators beside cores"};
   if (has.accelerators) return {"horizon", "there are accelerators"};
@@ -21,23 +23,27 @@ Automatic choose(const Machinery& has) {
   return {"lws", "equal cores, memory without a limit"};
 }
 
-}  // namespace
-
-Automatic automatic_policy(const MachineDescription& machine, std::string_view memory_rules) {
-  const auto is_core = [](const WorkerDescription& worker) { return worker.node == kRam; };
-  const bool accelerators = !std::ranges::all_of(machine.workers, is_core);
-  return choose({.limited = machine.nodes[kRam.value].limit.has_value(),
-                 .accelerators = accelerators,
-                 .cores = std::ranges::any_of(machine.workers, is_core),
-                 .others_rules = !memory_rules.empty()});
-}
-
-Automatic automatic_policy(const Options& options) {
+Machinery machinery_of(const Options& options) {
   const bool accelerators =
       options.accelerators + options.cuda_devices + options.opencl_devices > 0;
-  return choose({.limited = options.memory.has_value(),
-                 .accelerators = accelerators || !options.devices.empty(),
-                 .others_rules = !options.memory_rules.empty()});
+  return {.limited = options.memory.has_value(),
+          .accelerators = accelerators || !options.devices.empty()};
+}
+
+Machinery machinery_of(const MachineDescription& machine) {
+  const auto is_core = [](const WorkerDescription& worker) { return worker.node == kRam; };
+  return {.limited = machine.nodes[kRam.value].limit.has_value(),
+          .accelerators = !std::ranges::all_of(machine.workers, is_core),
+          .cores = std::ranges::any_of(machine.workers, is_core)};
+}
+
+}  // namespace
+
+Automatic automatic_policy(const Options& options, const MachineDescription* machine) {
+  Machinery has = machine != nullptr ? machinery_of(*machine) : machinery_of(options);
+  has.others_rules = !options.memory_rules.empty();
+  has.plan = !options.plan.empty();
+  return choose(has);
 }
 
 }  // namespace vicinal::sched

@@ -17,9 +17,9 @@ struct Automatic {
 
 // Where data have to be moved: horizon, which moves least. Where cores work beside accelerators: darts, which shares the
 // tasks among both. Equal cores whose memory holds everything: lws, which takes least per task. bench/robustness.py default has what that costs beside the best policy of each
-// instance. Under `memory_rules` a policy that leaves the choice of victims to them.
-Automatic automatic_policy(const MachineDescription& machine, std::string_view memory_rules = {});
-// The same, of the machine that the options describe.
-Automatic automatic_policy(const Options& options);
+// instance. Under memory_rules a policy that leaves the choice of victims to them.
+// A plan is followed by horizon.
+// `machine`: null: the one that the options describe.
+Automatic automatic_policy(const Options& options, const MachineDescription* machine);
 
 }  // namespace vicinal::sched

@@ -32,6 +32,7 @@
 #include "base/random.hpp"
 #include "graph/graph.hpp"
 #include "graph/handle.hpp"
+#include "graph/kept_plan.hpp"
 #include "graph/task.hpp"
 #include "memory/victim.hpp"
 #include "sched/settings.hpp"
@@ -180,7 +181,12 @@ class Policy {
   virtual ~Policy() = default;
   virtual std::string_view name() const = 0;
   virtual PolicyTraits traits() const { return {}; }
-  // Called once, before any other method. The context outlives the policy.
+  // Before start(), at most once: tasks that the plan has are to run where it says, in its order. False: the policy follows
+  // no plan.
+  virtual bool follow(std::shared_ptr<const graph::KeptPlan> plan) {
+    return static_cast<void>(plan), false;
+  }
+  // Called once, before any other method but follow(). The context outlives the policy.
   virtual void start(PolicyContext& context) = 0;
   // If its traits say that it plans: before any of the tasks that are new to it is pushed. Each is new once,
   // in the order of submission; they may be few at a time, for what is submitted inside tasks, or while a

@@ -1,6 +1,7 @@
 // hfp, mst, rcm, horizon: all that is known is ordered before it runs, and each memory node runs its part of the order
 // (the first three after Gonthier, Marchal, Thibault 2021 and 2022; packaged_plan.hpp says which order, orders/ how it is
-// made). For horizon copies run ahead of the tasks, and tasks that would take their room wait (copies_ahead.hpp).
+// made). For horizon copies run ahead of the tasks, and tasks that would take their room wait (copies_ahead.hpp). And it
+// follows a plan from a file (followed_plan.hpp).
 //
 // A node is given, of its tasks that are ready, the first; with ready=yes the one of the first 30 that lacks least on
 // the node (the rule of dmdar, over the buffer of 30 tasks that the paper's machines have before each GPU). The look-ahead
@@ -29,6 +30,7 @@
 #include "sched/missing.hpp"
 #include "sched/nodes.hpp"
 #include "sched/policies/copies_ahead.hpp"
+#include "sched/policies/followed_plan.hpp"
 #include "sched/policies/packaged_plan.hpp"
 #include "sched/policy.hpp"
 #include "sched/records.hpp"
@@ -87,6 +89,11 @@ class Packaged final : public Policy {
             .plans_copies = copies_ahead()};
   }
 
+  bool follow(std::shared_ptr<const graph::KeptPlan> plan) override {
+    if (rules_.plan.algorithm != packaged::Algorithm::horizon) return false;
+    followed_.emplace(std::move(plan));
+    return true;
+  }
   memory::VictimChoice* victims() override { return rules_.belady ? &future_ : nullptr; }
   void start(PolicyContext& context) override {
     context_ = &context;
@@ -95,12 +102,15 @@ class Packaged final : public Policy {
     future_.start(context);
     queues_.resize(nodes_.count());
     ahead_.start(context, nodes_);
+    if (followed_) followed_->start(nodes_);
   }
 
   void plan(const KnownTasks& known) override {
     std::vector<Time> busy_now;
     for (NodeIndex node = 0; node < nodes_.count(); ++node) busy_now.push_back(busy(node));
-    const packaged::Plan plan = packaged::plan(known, rules_.plan, nodes_, std::move(busy_now));
+    const packaged::Plan plan = packaged::plan(known, rules_.plan, nodes_, std::move(busy_now),
+                                               followed_ ? &*followed_ : nullptr);
+    if (followed_) followed_->warn();
     for (const auto& [task, node] : plan.tasks) {
       PackagedTask& record = records_.open(*task);
       record = {};
@@ -339,6 +349,7 @@ class Packaged final : public Policy {
   std::uint64_t last_place_ = 0;
   FutureUses future_;
   CopiesAhead ahead_;
+  std::optional<FollowedPlan> followed_;
   Records<PackagedTask> records_;
   base::SureVector<InWindow> window_;
   base::SureVector<PackagedTask*> taken_;  // the last one first

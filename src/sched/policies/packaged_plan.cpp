@@ -94,11 +94,11 @@ struct Group {
   bool timed = true;            // all of them are known
 };
 
-std::vector<Group> groups_of(const KnownTasks& known, const Nodes& nodes) {
+std::vector<Group> groups_of(const KnownTasks& known, std::span<const Number> tasks,
+                             const Nodes& nodes) {
   std::vector<Group> groups;
-  for (std::size_t i = known.planned_before; i < known.tasks.size(); ++i) {
-    const graph::Task* const task = known.tasks[i];
-    if (task == nullptr) continue;
+  for (const Number number : tasks) {
+    const graph::Task* const task = known.tasks[number];
     const std::uint64_t mask = planned_for(*task, nodes);
     if (mask == 0) {
       throw std::logic_error("no worker can run the task " + std::string(task->name()));
@@ -112,7 +112,7 @@ std::vector<Group> groups_of(const KnownTasks& known, const Nodes& nodes) {
       }
     }
     const Time time = nodes.run_time(*task, group->nodes.front());
-    group->tasks.push_back(static_cast<Number>(i));
+    group->tasks.push_back(number);
     group->durations.push_back(time);
     group->timed = group->timed && time > Time{0};
   }
@@ -226,10 +226,11 @@ std::vector<NodeIndex> nodes_for(std::span<const Order> packages, const Group& g
   return nodes;
 }
 
-// All groups in one order: those of the largest are planned for its nodes, the others run beside them. Returned: what is
-// left to copies that run ahead.
-Bytes plan_blocks(const KnownTasks& known, const std::vector<Group>& groups, const Nodes& nodes,
-                  Order& order, std::vector<NodeIndex>& node_of) {
+// All groups in one order: those of the largest are planned for its nodes, the others run beside them. `tasks`: all of
+// them. Returned: what is left to copies that run ahead.
+Bytes plan_blocks(const KnownTasks& known, std::span<const Number> tasks,
+                  const std::vector<Group>& groups, const Nodes& nodes, Order& order,
+                  std::vector<NodeIndex>& node_of) {
   const auto main =
       std::ranges::max_element(groups, {}, [](const Group& group) { return group.tasks.size(); });
   std::vector<Time> durations(known.tasks.size());
@@ -241,14 +242,11 @@ Bytes plan_blocks(const KnownTasks& known, const std::vector<Group>& groups, con
       if (&group != &*main) other[group.tasks[i]] = group.nodes[i % group.nodes.size()];
     }
   }
-  Order tasks;
   std::vector<Time> of_tasks;
   std::vector<bool> elsewhere;
-  for (std::size_t i = known.planned_before; i < known.tasks.size(); ++i) {
-    if (known.tasks[i] == nullptr) continue;
-    tasks.push_back(static_cast<Number>(i));
-    of_tasks.push_back(durations[i]);
-    elsewhere.push_back(other[i] != kNoNode);
+  for (const Number task : tasks) {
+    of_tasks.push_back(durations[task]);
+    elsewhere.push_back(other[task] != kNoNode);
   }
   auto graph = orders::horizon::plan_graph(known.graph, tasks, of_tasks, elsewhere);
   if (nodes[main->nodes.front()].id == kRam) {
@@ -267,10 +265,24 @@ Bytes plan_blocks(const KnownTasks& known, const std::vector<Group>& groups, con
   return {best.reserve};
 }
 
+// The least of what horizon leaves on any node.
+Bytes room_ahead(const KnownTasks& known, const Nodes& nodes) {
+  std::uint64_t largest = 0;
+  for (const graph::Handle* const datum : known.data) {
+    if (datum != nullptr) largest = std::max(largest, datum->bytes().value);
+  }
+  Bytes least{std::numeric_limits<std::uint64_t>::max()};
+  for (NodeIndex node = 0; node < nodes.count(); ++node) {
+    const Bytes memory = memory_of(nodes.machine(), nodes[node].id);
+    least = std::min(least, Bytes{orders::horizon::room_ahead(memory.value, largest)});
+  }
+  return least;
+}
+
 }  // namespace
 
 Plan plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes,
-          std::vector<Time> busy) {
+          std::vector<Time> busy, FollowedPlan* followed) {
   const TaskInputs all = orders::inputs_of(known.graph);
   const orders::Chains chains(known.graph);
   const Planner planner(rules, nodes);
@@ -278,13 +290,24 @@ Plan plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes,
   // What was planned before, then what is not the policy's, which delays none of the rest.
   Order order(known.planned_before);
   std::iota(order.begin(), order.end(), Number{0});
+  Order tasks;  // to be planned
+  std::vector<std::pair<std::uint32_t, Number>> given;
   for (std::size_t i = known.planned_before; i < known.tasks.size(); ++i) {
-    if (known.tasks[i] == nullptr) order.push_back(static_cast<Number>(i));
+    const auto number = static_cast<Number>(i);
+    if (known.tasks[i] == nullptr) {
+      order.push_back(number);
+    } else if (const auto place = followed ? followed->place_of(*known.tasks[i]) : std::nullopt) {
+      node_of[number] = place->node;
+      given.emplace_back(place->rank, number);
+    } else {
+      tasks.push_back(number);
+    }
   }
-  std::vector<Group> groups = groups_of(known, nodes);
+  std::vector<Group> groups = groups_of(known, tasks, nodes);
   const bool has_blocks = rules.algorithm == Algorithm::horizon && !groups.empty();
   Plan plan;
-  if (has_blocks) plan.ahead = plan_blocks(known, groups, nodes, order, node_of);
+  if (followed) plan.ahead = room_ahead(known, nodes);
+  if (has_blocks) plan.ahead = plan_blocks(known, tasks, groups, nodes, order, node_of);
   for (Group& group : has_blocks ? std::span<Group>() : std::span(groups)) {
     if (rules.algorithm == Algorithm::hfp) order_by_inputs(group, known);
     const std::vector<Order> packages =
@@ -300,6 +323,8 @@ Plan plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes,
       }
     }
   }
+  std::ranges::sort(given);
+  for (const auto& [rank, task] : given) order.push_back(task);
   for (const Number task : orders::respecting_dependencies(order, known.graph)) {
     const bool is_new = task >= known.planned_before && known.tasks[task] != nullptr;
     if (is_new) plan.tasks.push_back({known.tasks[task], node_of[task]});

@@ -17,6 +17,7 @@
 
 #include "sched/nodes.hpp"
 #include "sched/orders/task_inputs.hpp"
+#include "sched/policies/followed_plan.hpp"
 #include "sched/policy.hpp"
 
 namespace vicinal::sched::packaged {
@@ -46,8 +47,9 @@ struct Plan {
 // Where the time of a task is not known, tasks count alike: as this.
 inline constexpr Time kUnknownTime{1000};
 
-// For the new tasks. `busy`: the work that each node already has.
+// For the new tasks. `busy`: the work that each node already has. `followed`: tasks that it has go where it says, in its
+// order, behind those that it does not have; null: there is no such plan.
 Plan plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes,
-          std::vector<Time> busy);
+          std::vector<Time> busy, FollowedPlan* followed = nullptr);
 
 }  // namespace vicinal::sched::packaged

@@ -247,15 +247,18 @@ class Search {
 
 }  // namespace
 
-Planned best_plan(const PlanGraph& graph, const Memories& memories) {
-  // Left to copies that run ahead of the tasks: room for a few data, but of the memory a small part at most.
+std::uint64_t room_ahead(std::uint64_t memory, std::uint64_t largest) {
   constexpr std::uint64_t kReserved = 9;
   constexpr double kMostReserved = 0.08;
+  return std::min(part_of(memory, kMostReserved), kReserved * largest);
+}
+
+Planned best_plan(const PlanGraph& graph, const Memories& memories) {
   if (graph.tasks() == 0) return {};
   Memories planned = memories;
   std::uint64_t largest = 0;
   for (const std::uint64_t bytes : graph.bytes) largest = std::max(largest, bytes);
-  planned.reserve = std::min(part_of(memories.bytes, kMostReserved), kReserved * largest);
+  planned.reserve = room_ahead(memories.bytes, largest);
   Planned best = Search(graph, planned).run();
   best.reserve = planned.reserve;
   return best;

@@ -16,6 +16,10 @@ struct Planned {
       0;  // bytes of each memory that the plan leaves to copies which run ahead of the tasks
 };
 
+// Of a memory, bytes that are left to copies which run ahead of the tasks: room for a few of the data, but a small part at
+// most. `largest`: bytes of the largest datum.
+std::uint64_t room_ahead(std::uint64_t memory, std::uint64_t largest);
+
 // It uses the first of the memories alone where more do not help.
 Planned best_plan(const PlanGraph& graph, const Memories& memories);
 

@@ -1,0 +1,83 @@
+#include "sched/policies/followed_plan.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "base/legible.hpp"
+#include "base/log.hpp"
+
+namespace vicinal::sched {
+
+namespace {
+constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
+}
+
+FollowedPlan::FollowedPlan(std::shared_ptr<const graph::KeptPlan> plan) : plan_(std::move(plan)) {
+  for (std::size_t rank = 0; rank < plan_->tasks.size(); ++rank) {
+    const graph::KeptPlan::Task& task = plan_->tasks[rank];
+    std::vector<std::uint32_t>& ranks = names_[task.name].ranks;
+    // A number may be any: no room is made for numbers that no list of tasks can reach.
+    if (task.number >= plan_->tasks.size()) continue;
+    if (ranks.size() <= task.number) ranks.resize(task.number + 1, kNowhere);
+    ranks[task.number] = static_cast<std::uint32_t>(rank);
+  }
+}
+
+FollowedPlan::~FollowedPlan() {
+  if (found_ == plan_->tasks.size() || nodes_ == nullptr) return;
+  const std::string origin = base::legible_name(plan_->origin);
+  base::process_log().warn_once(
+      "rest of plan " + origin,
+      "plan " + origin + ": of its " + std::to_string(plan_->tasks.size()) + " tasks " +
+          std::to_string(plan_->tasks.size() - found_) +
+          " did not come, or had to run elsewhere: the run is not the one that was planned");
+}
+
+void FollowedPlan::start(const Nodes& nodes) {
+  nodes_ = &nodes;
+  for (const std::string& name : plan_->nodes) {
+    const auto named = std::ranges::find(nodes.machine().nodes, name, &NodeDescription::name);
+    node_here_.push_back(named == nodes.machine().nodes.end() ? kNoNode : nodes.find(named->id));
+  }
+}
+
+std::uint32_t FollowedPlan::next_rank(std::string_view name) {
+  const auto named = names_.find(name);
+  if (named == names_.end()) return kNowhere;
+  const std::vector<std::uint32_t>& ranks = named->second.ranks;
+  const std::uint32_t number = named->second.met++;
+  return number < ranks.size() ? ranks[number] : kNowhere;
+}
+
+std::optional<FollowedPlan::Place> FollowedPlan::place_of(const graph::Task& task) {
+  const std::string_view codelet = task.codelet->name;
+  const std::uint32_t of_codelet = next_rank(codelet);
+  const std::uint32_t of_name = task.name() == codelet ? kNowhere : next_rank(task.name());
+  const std::uint32_t rank = of_name != kNowhere ? of_name : of_codelet;
+  if (rank != kNowhere) {
+    const NodeIndex node = node_here_[plan_->tasks[rank].node];
+    if (node != kNoNode && nodes_->able_worker(task, node)) {
+      ++found_;
+      return Place{rank, node};
+    }
+  }
+  // Of other codelets there may be any number of tasks before and behind what was planned.
+  if (first_missing_.empty() && names_.contains(codelet)) first_missing_ = task.name();
+  return std::nullopt;
+}
+
+void FollowedPlan::warn() const {
+  if (first_missing_.empty()) return;
+  const std::string origin = base::legible_name(plan_->origin);
+  std::string nodes;
+  for (const std::string& name : plan_->nodes) nodes += (nodes.empty() ? "" : ", ") + name;
+  base::process_log().warn_once(
+      "plan " + origin, "plan " + origin + " does not say where task " +
+                            base::legible_name(first_missing_) +
+                            " runs here: such tasks are planned anew (the plan is of " +
+                            base::legible_name(plan_->application) +
+                            " on a machine with the nodes " + base::legible_name(nodes) + ")");
+}
+
+}  // namespace vicinal::sched
