@@ -37,6 +37,10 @@ MACHINES = {
     "gpus=1": ["--machine", "v100p", "--gpus", "1"],
     "gpus=2": ["--machine", "v100p", "--gpus", "2"],
     "gpus=4": ["--machine", "v100p", "--gpus", "4"],
+    "nvlink=2": ["--machine", "v100", "--gpus", "2"],
+    "nvlink=4": ["--machine", "v100", "--gpus", "4"],
+    "nvlink=6": ["--machine", "summit", "--gpus", "6", "--cpus", "0"],
+    "switch=8": ["--machine", "idgraf", "--gpus", "8", "--cpus", "0"],
     "disk": ["--machine", "cpu-disk"],
 }
 RATIOS = (0.8, 1.2, 2, 4, 8)
@@ -86,7 +90,7 @@ def main():
 
     ratios = [f"ratio={ratio}" for ratio in RATIOS]
     header = ["graph", "machine", "ratio", "time/bound", "in GiB", "out GiB", "us/task", "time", "bytes"]
-    print("{:34} {:7} {:>5} {:>10} {:>7} {:>7} {:>8} {:>6} {:>6}  best".format(*header))
+    print("{:34} {:8} {:>5} {:>10} {:>7} {:>7} {:>8} {:>6} {:>6}  best".format(*header))
     rows, cells = [], {}
     for name, graph, size in graphs(options.program):
         if not is_wanted(APPLICATIONS, name):
@@ -111,14 +115,14 @@ def main():
                 row = [" ".join(graph[:3]), machine, ratio, own["seconds_ratio"],
                        own["bytes_in"] / 2**30, own["bytes_out"] / 2**30,
                        1e6 * own["wall_scheduling_seconds"] / own["tasks"], time, traffic]
-                print("{:34} {:7} {:5} {:10.2f} {:7.2f} {:7.2f} {:8.1f} {:6.3f} {:6.3f}  {}".format(
+                print("{:34} {:8} {:5} {:10.2f} {:7.2f} {:7.2f} {:8.1f} {:6.3f} {:6.3f}  {}".format(
                     *row, best["policy"]), flush=True)
                 rows.append([*row, best["policy"]])
                 cells.setdefault((name, machine, "fits" if ratio < 1 else "short"), []).append(
                     (time, traffic))
     print("\ngeometric means: time and bytes over the best other policy's")
     for (name, machine, memory), values in sorted(cells.items()):
-        print(f"{name:12} {machine:7} {memory:5} {geometric([v[0] for v in values]):6.3f} "
+        print(f"{name:12} {machine:8} {memory:5} {geometric([v[0] for v in values]):6.3f} "
               f"{geometric([v[1] for v in values]):6.3f}")
     if options.csv:
         with open(options.csv, "w", newline="", encoding="utf-8") as file:

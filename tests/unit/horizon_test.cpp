@@ -270,7 +270,10 @@ TEST(HorizonCost, CopiesOfAllMemoriesShareWhatTheyPass) {
   const std::vector<Placed> order{{0, 0}, {1, 1}};
   Memories two{.count = 2, .bytes = kTile, .in = {1e9}};
   EXPECT_EQ(cost_of(plan, order, two).time, Time{2000});
-  two.all = {1e9};
+  two.bridges = {BytesPerSecond{1e9}};
+  two.in_passes = {1, 0};
+  EXPECT_EQ(cost_of(plan, order, two).time, Time{2000});
+  two.in_passes = {1, 1};
   EXPECT_EQ(cost_of(plan, order, two).time, Time{3000});
 }
 

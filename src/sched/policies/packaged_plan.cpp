@@ -42,34 +42,91 @@ const WorkerDescription& worker_of(const Nodes& nodes, NodeIndex node) {
   return nodes.machine().workers[nodes[node].workers.front().value];
 }
 
+// What several copies pass, numbered as they are met.
+class Bridges {
+ public:
+  explicit Bridges(const MachineDescription& machine) : machine_(machine) {}
+  std::uint64_t passed_by(const LinkDescription& link) {
+    std::uint64_t bits = 0;
+    for (const std::uint32_t segment : link.segments) {
+      const auto known = std::ranges::find(segments_, segment);
+      const auto number = static_cast<std::size_t>(known - segments_.begin());
+      if (number == kMost) continue;
+      if (known == segments_.end()) segments_.push_back(segment);
+      bits |= std::uint64_t{1} << number;
+    }
+    return bits;
+  }
+  std::vector<BytesPerSecond> bandwidths() const {
+    std::vector<BytesPerSecond> bandwidths;
+    for (const std::uint32_t segment : segments_) {
+      bandwidths.push_back(machine_.segments[segment].bandwidth);
+    }
+    return bandwidths;
+  }
+
+ private:
+  static constexpr std::size_t kMost = 64;  // a bit each
+  const MachineDescription& machine_;
+  std::vector<std::uint32_t> segments_;
+};
+
+// Where none is known, as PolicyContext::transfer_time.
+constexpr BytesPerSecond kUnknownBandwidth{1e9};
+
 // Of the nodes, which are alike or count as the first.
 orders::horizon::Memories memories_of(const Nodes& nodes, std::span<const NodeIndex> indices) {
-  const NodeId node = nodes[indices.front()].id;
+  const NodeId first = nodes[indices.front()].id;
   const MachineDescription& machine = nodes.machine();
+  const std::size_t count = indices.size();
   orders::horizon::Memories memories{
-      .count = static_cast<std::uint32_t>(indices.size()),
-      .bytes = memory_of(machine, node).value,
-      .workers = static_cast<std::uint32_t>(nodes.workers(indices.front()))};
+      .count = static_cast<std::uint32_t>(count),
+      .bytes = memory_of(machine, first).value,
+      .workers = static_cast<std::uint32_t>(nodes.workers(indices.front())),
+      .in_passes = std::vector<std::uint64_t>(count),
+      .out_passes = std::vector<std::uint64_t>(count),
+      .between = std::vector<BytesPerSecond>(count * count),
+      .between_passes = std::vector<std::uint64_t>(count * count)};
+  const auto number_of = [&](NodeId node) {
+    const auto is_it = [&](NodeIndex index) { return nodes[index].id == node; };
+    return static_cast<std::size_t>(std::ranges::find_if(indices, is_it) - indices.begin());
+  };
+  Bridges bridges(machine);
   for (const LinkDescription& link : machine.links) {
-    const bool is_home = node == kRam || link.from == kRam || link.to == kRam;
-    if (!is_home) continue;
-    if (link.to == node && link.bandwidth > memories.in) {
+    const std::size_t from = number_of(link.from);
+    const std::size_t to = number_of(link.to);
+    if (from < count && to < count) {
+      memories.between[from * count + to] = link.bandwidth;
+      memories.between_passes[from * count + to] = bridges.passed_by(link);
+      continue;
+    }
+    // Home: RAM, or what is behind it.
+    if (first != kRam && link.from != kRam && link.to != kRam) continue;
+    if (to < count) memories.in_passes[to] |= bridges.passed_by(link);
+    if (from < count) memories.out_passes[from] |= bridges.passed_by(link);
+    if (link.from == first) memories.out = std::max(memories.out, link.bandwidth);
+    if (link.to == first && link.bandwidth > memories.in) {
       memories.in = link.bandwidth;
       memories.latency = link.latency + worker_of(nodes, indices.front()).copy_overhead;
     }
-    if (link.from == node) memories.out = std::max(memories.out, link.bandwidth);
-    if (link.to != node) continue;
-    // The narrowest of what the links share.
-    for (const std::uint32_t segment : link.segments) {
-      const BytesPerSecond bandwidth = machine.segments[segment].bandwidth;
-      if (memories.all.value == 0 || bandwidth < memories.all) memories.all = bandwidth;
-    }
   }
-  // Where none is known, as PolicyContext::transfer_time.
-  constexpr BytesPerSecond kUnknown{1e9};
-  if (memories.in.value <= 0) memories.in = kUnknown;
-  if (memories.out.value <= 0) memories.out = kUnknown;
+  memories.bridges = bridges.bandwidths();
+  if (memories.in.value <= 0) memories.in = kUnknownBandwidth;
+  if (memories.out.value <= 0) memories.out = kUnknownBandwidth;
   return memories;
+}
+
+// By turns from those that hang on one bridge, so that few memories have as many bridges as they can.
+void spread_over_bridges(std::vector<NodeIndex>& indices, const Nodes& nodes) {
+  const std::vector<std::uint64_t> passes = memories_of(nodes, indices).in_passes;
+  std::vector<std::pair<std::ptrdiff_t, NodeIndex>> turns;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    turns.emplace_back(
+        std::count(passes.begin(), passes.begin() + static_cast<std::ptrdiff_t>(i), passes[i]),
+        indices[i]);
+  }
+  std::ranges::sort(turns);
+  for (std::size_t i = 0; i < indices.size(); ++i) indices[i] = turns[i].second;
 }
 
 // The nodes that are to run the task by plan, a bit for each: of those that can, the accelerators, else all.
@@ -255,12 +312,14 @@ Bytes plan_blocks(const KnownTasks& known, std::span<const Number> tasks,
       if (known.graph.data()[datum].home == NodeKind::ram) graph.bytes[datum] = 0;
     }
   }
+  std::vector<NodeIndex> of_main = main->nodes;
+  spread_over_bridges(of_main, nodes);
   const orders::horizon::Planned best =
-      orders::horizon::best_plan(graph, memories_of(nodes, main->nodes));
+      orders::horizon::best_plan(graph, memories_of(nodes, of_main));
   for (const auto& [task, memory] : best.order) {
     const Number number = graph.number[task];
     order.push_back(number);
-    node_of[number] = graph.elsewhere[task] ? other[number] : main->nodes[memory];
+    node_of[number] = graph.elsewhere[task] ? other[number] : of_main[memory];
   }
   return {best.reserve};
 }

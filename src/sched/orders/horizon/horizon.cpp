@@ -152,11 +152,7 @@ class Search {
     return order;
   }
 
-  Memories some(std::uint32_t count) const {
-    Memories some = memories_;
-    some.count = count;
-    return some;
-  }
+  Memories some(std::uint32_t count) const { return memories_.first(count); }
 
   bool all_fit() const {
     std::uint64_t left = memories_.bytes;
@@ -228,9 +224,11 @@ class Search {
 
   double score_of(const Cost& cost) const {
     if (memories_.in.value <= 0) return static_cast<double>(cost.time.ns);
-    const Bytes bytes{cost.loaded + cost.written};
-    return static_cast<double>(cost.time.ns) +
-           kBytesCount * static_cast<double>(duration(bytes, memories_.in).ns);
+    Time copies = duration(Bytes{cost.loaded + cost.written}, memories_.in);
+    if (cost.exchanged > 0) {
+      copies += duration(Bytes{cost.exchanged}, std::ranges::max(memories_.between));
+    }
+    return static_cast<double>(cost.time.ns) + kBytesCount * static_cast<double>(copies.ns);
   }
 
   const Units& units(Family family) {

@@ -1,6 +1,7 @@
 #include "sched/orders/horizon/memories.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <deque>
 #include <functional>
 #include <queue>
@@ -20,6 +21,7 @@ struct Replica {
   bool there = false;
   Number next = kNone;     // place of its next use here
   Number held_by = kNone;  // the task that is about to run
+  Time there_from;         // its content has come, or the last task that wrote it has ended
   Time free_from;          // the last task that used it here has ended
 };
 
@@ -53,7 +55,9 @@ class Run {
         next_(graph.uses.size(), kNone),
         contents_(graph.data()),
         ready_at_(graph.tasks()),
-        memories_(memories.count) {
+        memories_(memories.count),
+        between_free_(memories.between.size()),
+        bridges_busy_(memories.bridges.size()) {
     std::vector<std::vector<Number>> later(memories.count,
                                            std::vector<Number>(graph.data(), kNone));
     for (std::size_t place = order.size(); place-- > 0;) {
@@ -139,16 +143,33 @@ class Run {
     const Time room_at = take_room(memory, bytes);
     replica.there = true;
     replica.free_from = {};
+    replica.there_from = room_at;
     Content& content = contents_[use.datum];
     if (!use.reads || !content.exists) return room_at;
+    if (const std::uint32_t from = source_of(use.datum, number); from != kNowhere) {
+      return replica.there_from = exchanged(use.datum, from, number, room_at);
+    }
     if (content.changed_in != kNowhere) write_home(use.datum, content.changed_in);
     cost_.loaded += bytes;
-    // A copy that waits for its content lets others pass.
-    const Time there =
-        copied(bytes, rules_.in, std::max(memory.in_free, room_at), content.at_home_from);
-    memory.in_free =
-        std::max(memory.in_free, room_at) + rules_.latency + duration_of(bytes, rules_.in);
-    return there;
+    return replica.there_from = copied(bytes, {rules_.in, passes(rules_.in_passes, number)},
+                                       memory.in_free, room_at, content.at_home_from);
+  }
+
+  // The memory from which the datum comes, kNowhere: from home. As memory::Links chooses.
+  std::uint32_t source_of(Number datum, std::uint32_t to) const {
+    if (contents_[datum].changed_in == kNowhere) return kNowhere;
+    for (std::uint32_t from = 0; from < memories_.size(); ++from) {
+      const bool has = from != to && memories_[from].replicas[datum].there;
+      if (has && rules_.from_to(from, to).value > 0) return from;
+    }
+    return kNowhere;
+  }
+
+  Time exchanged(Number datum, std::uint32_t from, std::uint32_t to, Time room_at) {
+    const std::size_t pair = std::size_t{from} * rules_.count + to;
+    cost_.exchanged += graph_.bytes[datum];
+    return copied(graph_.bytes[datum], {rules_.between[pair], passes(rules_.between_passes, pair)},
+                  between_free_[pair], room_at, memories_[from].replicas[datum].there_from);
   }
 
   void leave_behind(const Use& use, Number next, std::uint32_t number, Time end) {
@@ -156,6 +177,7 @@ class Run {
     Replica& replica = memory.replicas[use.datum];
     replica.next = next;
     replica.free_from = std::max(replica.free_from, end);
+    if (use.writes) replica.there_from = end;
     memory.leaving.emplace(next, -place_, use.datum);
     if (!use.writes) return;
     Content& content = contents_[use.datum];
@@ -174,17 +196,33 @@ class Run {
     }
   }
 
-  // When a copy that may start then ends.
-  Time copied(std::uint64_t bytes, BytesPerSecond rate, Time link_free, Time from) {
-    const Time own = std::max(link_free, from) + rules_.latency + duration_of(bytes, rate);
-    if (rules_.all.value == 0) return own;
-    // A bridge that all copies pass carries them in the order of the plan, which is about that of time: up to sixteen
-    // copies count as begun before their turn; beyond that what the bridge did not carry is lost.
+  struct Way {
+    BytesPerSecond rate;
+    std::uint64_t bridges = 0;  // a bit each
+  };
+  static std::uint64_t passes(const std::vector<std::uint64_t>& table, std::size_t place) {
+    return table.empty() ? 0 : table[place];
+  }
+
+  // When a copy ends that has room and content from then on. The next one on the way follows it; but a copy that waits for its
+  // content lets others pass.
+  Time copied(std::uint64_t bytes, Way way, Time& way_free, Time room_at, Time content_at) {
+    const Time takes = rules_.latency + duration_of(bytes, way.rate);
+    way_free = std::max(way_free, room_at);
+    const Time begins = std::max(way_free, content_at);
+    Time ends = begins + takes;
+    way_free += takes;
+    // A bridge carries copies in the order of the plan, which is about that of time: up to sixteen copies count as begun
+    // before their turn; beyond that what the bridge did not carry is lost.
     constexpr std::int64_t kAhead = 16;
-    const Time takes = duration_of(bytes, rules_.all);
-    const Time begins = std::max(link_free, from);
-    all_busy_ = std::max(all_busy_, begins - Time{takes.ns * kAhead}) + takes;
-    return std::max(own, all_busy_);
+    for (std::uint64_t left = way.bridges; left != 0; left &= left - 1) {
+      const auto bridge = static_cast<std::size_t>(std::countr_zero(left));
+      const Time carried = duration_of(bytes, rules_.bridges[bridge]);
+      Time& busy = bridges_busy_[bridge];
+      busy = std::max(busy, begins - Time{carried.ns * kAhead}) + carried;
+      ends = std::max(ends, busy);
+    }
+    return ends;
   }
 
   void write_home(Number datum, std::uint32_t number) {
@@ -192,9 +230,19 @@ class Run {
     Content& content = contents_[datum];
     cost_.written += graph_.bytes[datum];
     content.at_home_from =
-        copied(graph_.bytes[datum], rules_.out, memory.out_free, memory.replicas[datum].free_from);
-    memory.out_free += rules_.latency + duration_of(graph_.bytes[datum], rules_.out);
+        copied(graph_.bytes[datum], {rules_.out, passes(rules_.out_passes, number)},
+               memory.out_free, Time{}, memory.replicas[datum].free_from);
     content.changed_in = kNowhere;
+  }
+
+  // Another memory that has it, too, keeps it in place of this one.
+  void leave_changed(Number datum, std::uint32_t number) {
+    for (std::uint32_t other = 0; other < memories_.size(); ++other) {
+      if (other == number || !memories_[other].replicas[datum].there) continue;
+      contents_[datum].changed_in = other;
+      return;
+    }
+    write_home(datum, number);
   }
 
   // Since when so much has been free: what was freed first is taken first. What is in use beyond the memory's room
@@ -224,9 +272,7 @@ class Run {
         aside_.emplace_back(next, used_at, datum);
         continue;
       }
-      if (contents_[datum].changed_in == number) {
-        write_home(datum, number);
-      }
+      if (contents_[datum].changed_in == number) leave_changed(datum, number);
       const Time gone = std::max(replica.free_from, contents_[datum].at_home_from);
       replica.there = false;
       memory.used -= graph_.bytes[datum];
@@ -244,12 +290,30 @@ class Run {
   std::vector<Memory> memories_;
   std::vector<Leaving> aside_;
   Time elsewhere_end_;
-  Time all_busy_;  // until then what all copies pass carries some
+  std::vector<Time> between_free_;  // by pair
+  std::vector<Time> bridges_busy_;  // until then each carries some
   std::int64_t place_ = 0;
   Cost cost_;
 };
 
 }  // namespace
+
+Memories Memories::first(std::uint32_t some) const {
+  Memories fewer = *this;
+  fewer.count = some;
+  if (between.empty()) return fewer;
+  fewer.between.clear();
+  fewer.between_passes.clear();
+  for (std::uint32_t from = 0; from < some; ++from) {
+    for (std::uint32_t to = 0; to < some; ++to) {
+      fewer.between.push_back(from_to(from, to));
+      if (!between_passes.empty()) {
+        fewer.between_passes.push_back(between_passes[std::size_t{from} * count + to]);
+      }
+    }
+  }
+  return fewer;
+}
 
 Cost cost_of(const PlanGraph& graph, std::span<const Placed> order, const Memories& memories) {
   return Run(graph, order, memories).run();
