@@ -102,7 +102,7 @@ class Reader {
     if (!has_name) refuse(place, "[\"name\", node] or [\"name\", node, number] is wanted");
     constexpr std::uint64_t kNumbers = std::numeric_limits<std::uint32_t>::max();
     KeptPlan::Task& read = plan.tasks.emplace_back();
-    read.name = task[0].get<std::string>();
+    read.name = base::legible(task[0].get_ref<const std::string&>());
     read.node = number_of(task[1], plan.nodes.size(), place, "the number of a node");
     if (task.size() == 3) read.number = number_of(task[2], kNumbers, place, "the task's number");
     if (!seen_.emplace(read.name, read.number).second) {

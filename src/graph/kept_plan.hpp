@@ -17,19 +17,19 @@ namespace vicinal::graph {
 
 struct KeptPlan {
   struct Task {
-    std::string name;
+    std::string name;          // as base::legible has it
     std::uint32_t node = 0;    // index into nodes
     std::uint32_t number = 0;  // among those of its name, in the order of submission
   };
 
-  std::string origin;  // the file, as messages name it
+  std::string origin = {};  // the file, as messages name it
   // Of the run that the plan was made from; for those who read the file.
-  std::string application;
-  std::string machine;
-  std::string policy;
+  std::string application = {};
+  std::string machine = {};
+  std::string policy = {};
   double seconds = 0;
-  std::vector<std::string> nodes;  // memory nodes by their names in the machine
-  std::vector<Task> tasks;         // in the order in which they begin
+  std::vector<std::string> nodes = {};  // memory nodes by their names in the machine
+  std::vector<Task> tasks = {};         // in the order in which they begin
 };
 
 // Both throw UsageError, which names the file, the place in it and what is wrong there.

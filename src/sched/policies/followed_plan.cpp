@@ -16,11 +16,7 @@ constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
 FollowedPlan::FollowedPlan(std::shared_ptr<const graph::KeptPlan> plan) : plan_(std::move(plan)) {
   for (std::size_t rank = 0; rank < plan_->tasks.size(); ++rank) {
     const graph::KeptPlan::Task& task = plan_->tasks[rank];
-    std::vector<std::uint32_t>& ranks = names_[task.name].ranks;
-    // A number may be any: no room is made for numbers that no list of tasks can reach.
-    if (task.number >= plan_->tasks.size()) continue;
-    if (ranks.size() <= task.number) ranks.resize(task.number + 1, kNowhere);
-    ranks[task.number] = static_cast<std::uint32_t>(rank);
+    names_[task.name].ranks.emplace(task.number, static_cast<std::uint32_t>(rank));
   }
 }
 
@@ -45,15 +41,16 @@ void FollowedPlan::start(const Nodes& nodes) {
 std::uint32_t FollowedPlan::next_rank(std::string_view name) {
   const auto named = names_.find(name);
   if (named == names_.end()) return kNowhere;
-  const std::vector<std::uint32_t>& ranks = named->second.ranks;
-  const std::uint32_t number = named->second.met++;
-  return number < ranks.size() ? ranks[number] : kNowhere;
+  const auto rank = named->second.ranks.find(named->second.met++);
+  return rank != named->second.ranks.end() ? rank->second : kNowhere;
 }
 
 std::optional<FollowedPlan::Place> FollowedPlan::place_of(const graph::Task& task) {
-  const std::string_view codelet = task.codelet->name;
+  if (task.is_own()) return std::nullopt;
+  const std::string codelet = base::legible(task.codelet->name);
   const std::uint32_t of_codelet = next_rank(codelet);
-  const std::uint32_t of_name = task.name() == codelet ? kNowhere : next_rank(task.name());
+  const bool has_name = task.name() != task.codelet->name;
+  const std::uint32_t of_name = has_name ? next_rank(base::legible(task.name())) : kNowhere;
   const std::uint32_t rank = of_name != kNowhere ? of_name : of_codelet;
   if (rank != kNowhere) {
     const NodeIndex node = node_here_[plan_->tasks[rank].node];

@@ -29,14 +29,14 @@ class FollowedPlan {
   // Nodes are found by their names.
   void start(const Nodes& nodes);
   // Called once for each task, in the order of submission. None: the plan does not have it, or puts it where nobody here
-  // can run it.
+  // can run it; nor tasks that the runtime adds by itself.
   std::optional<Place> place_of(const graph::Task& task);
   // Says once what tasks it does not have, if there was one.
   void warn() const;
 
  private:
   struct Name {
-    std::vector<std::uint32_t> ranks;  // by number; kNowhere: the plan lacks it
+    std::unordered_map<std::uint32_t, std::uint32_t> ranks;  // by number
     std::uint32_t met = 0;
   };
 
