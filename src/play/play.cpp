@@ -183,9 +183,12 @@ void submit_tasks(Runtime& runtime, const graph::Graph& graph, const std::vector
 
 }  // namespace
 
-StartingPlace starting_place(const MachineDescription& machine) {
+StartingPlace starting_place(const graph::Graph& graph, const MachineDescription& machine) {
   const bool is_limited = machine.nodes[kRam.value].limit.has_value();
-  return is_limited && machine.disk() ? StartingPlace::filled : StartingPlace::homes;
+  const bool any_on_disk = std::ranges::any_of(
+      graph.data(), [](const auto& datum) { return datum.home == NodeKind::disk; });
+  return is_limited && machine.disk() && !any_on_disk ? StartingPlace::filled
+                                                      : StartingPlace::homes;
 }
 
 Played play(const graph::Graph& graph, const machine::MachineModel& machine, const Options& options,

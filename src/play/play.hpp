@@ -32,8 +32,8 @@ enum class StartingPlace {
   filled,  // data have no home: tasks fill them before, as in `vicinal run`, and they stay where they are
 };
 
-// homes; filled where RAM is limited and there is a disk: at their homes in RAM data would lie outside the limit.
-StartingPlace starting_place(const MachineDescription& machine);
+// homes; filled where RAM is limited, there is a disk, and all data are at home in RAM: there they would lie outside the limit.
+StartingPlace starting_place(const graph::Graph& graph, const MachineDescription& machine);
 // Codelet of the tasks that fill data.
 inline constexpr std::string_view kFill = "fill";
 

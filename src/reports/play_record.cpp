@@ -54,8 +54,8 @@ RunRecord play_record(const graph::Graph& graph, const machine::MachineModel& ma
                                 end_recording(runtime, record);
                                 recording = std::move(record.recording);
                               }};
-  const play::Played played =
-      play::play(graph, machine, options, 1, play::starting_place(machine.description), hooks);
+  const play::Played played = play::play(graph, machine, options, 1,
+                                         play::starting_place(graph, machine.description), hooks);
   RunRecord record = record_of(graph, machine, options.policy, bounds, played);
   record.recording = std::move(recording);
   return record;

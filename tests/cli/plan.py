@@ -146,7 +146,7 @@ def test_refusals(folder):
     check(run("export", trace, "--format", "graph", "--output", graph).returncode == 0, "a graph")
     before = read_json(plan)
     for path, parts in ((graph, ["vicinal-plan-1", "vicinal plan makes one"]), (trace, ["parse error"]),
-                        (folder, ["vicinal plan makes one"]), (os.path.join(folder, "none"), ["none"])):
+                        (folder, ["it is a folder"]), (os.path.join(folder, "none"), ["none"])):
         expect_refusal(run("simulate", *job, "--plan", path), 2, ["plan ", *parts], f"--plan {path}")
     for policy in ("lws", "darts,dmdas"):
         expect_refusal(run("simulate", *job, "--policy", policy, "--plan", plan), 2,

@@ -203,7 +203,8 @@ class OnTwoAccelerators : public ::testing::Test {
     Options options;
     options.policy = policy;
     options.plan = plan;
-    options.trace = file_.beside("run.vtrace");
+    // A name of its own: the recordings of later runtimes are kept beside the first.
+    options.trace = file_.beside(fmt::format("run{}.vtrace", ++plays_));
     options.trace_events = "tasks,submission";
     const play::Played played = play::play(graph, machine_, options);
     const exporters::RecordedFile recorded(options.trace);
@@ -229,6 +230,7 @@ class OnTwoAccelerators : public ::testing::Test {
       machine::load_machine("v100p", {.gpus = 2, .gpu_memory = 100_MiB});
 
  private:
+  int plays_ = 0;
   static graph::Graph named(graph::Graph graph) {
     graphs::name_tasks(graph);
     return graph;
@@ -440,8 +442,9 @@ TEST(FollowedPlan, OfARunThatReducesIsFollowedWithoutAWarning) {
   const Codelet zero{.name = "zero", .expected = {Time{0}, Time{1000}}};
   const Codelet sum{.name = "sum", .expected = {Time{0}, Time{1000}}};
   const Codelet part{.name = "part", .expected = {Time{0}, Time{10'000}}};
-  const std::string trace = file.beside("run.vtrace");
+  int plays = 0;
   const auto play = [&](const std::string& policy, const std::string& plan) {
+    const std::string trace = file.beside(fmt::format("run{}.vtrace", ++plays));
     Options options;
     options.policy = policy;
     options.plan = plan;

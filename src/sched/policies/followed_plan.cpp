@@ -56,22 +56,24 @@ std::optional<FollowedPlan::Place> FollowedPlan::place_of(const graph::Task& tas
     const NodeIndex node = node_here_[plan_->tasks[rank].node];
     if (node != kNoNode && nodes_->able_worker(task, node)) {
       ++found_;
+      ++found_now_;
       return Place{rank, node};
     }
   }
-  // Of other codelets there may be any number of tasks before and behind what was planned.
-  if (first_missing_.empty() && names_.contains(codelet)) first_missing_ = task.name();
+  if (first_missing_.empty()) first_missing_ = task.name();
   return std::nullopt;
 }
 
-void FollowedPlan::warn() const {
-  if (first_missing_.empty()) return;
+void FollowedPlan::warn() {
+  const std::string missing = std::exchange(first_missing_, {});
+  // What was submitted before or behind all that was planned is another part of the application.
+  if (std::exchange(found_now_, 0) == 0 || missing.empty()) return;
   const std::string origin = base::legible_name(plan_->origin);
   std::string nodes;
   for (const std::string& name : plan_->nodes) nodes += (nodes.empty() ? "" : ", ") + name;
   base::process_log().warn_once(
       "plan " + origin, "plan " + origin + " does not say where task " +
-                            base::legible_name(first_missing_) +
+                            base::legible_name(missing) +
                             " runs here: such tasks are planned anew (the plan is of " +
                             base::legible_name(plan_->application) +
                             " on a machine with the nodes " + base::legible_name(nodes) + ")");

@@ -31,8 +31,8 @@ class FollowedPlan {
   // Called once for each task, in the order of submission. None: the plan does not have it, or puts it where nobody here
   // can run it; nor tasks that the runtime adds by itself.
   std::optional<Place> place_of(const graph::Task& task);
-  // Says once what tasks it does not have, if there was one.
-  void warn() const;
+  // After all that are known: says once that it lacks some of them, but has others.
+  void warn();
 
  private:
   struct Name {
@@ -47,7 +47,8 @@ class FollowedPlan {
   const Nodes* nodes_ = nullptr;
   std::vector<NodeIndex> node_here_;  // by node of the plan; kNoNode: there is none
   std::uint64_t found_ = 0;
-  std::string first_missing_;  // the first task that it does not have
+  std::uint64_t found_now_ = 0;  // of those since warn()
+  std::string first_missing_;    // likewise, the first task that it does not have
 };
 
 }  // namespace vicinal::sched
