@@ -19,8 +19,8 @@ namespace vicinal::analysis {
 
 namespace {
 
-// Tasks that the runtime adds by itself: one that combines what others have reduced, and one that copies between a datum and its
-// parts. A run that follows the plan has as many of them as it needs.
+// Tasks that the runtime adds by itself: combinations of reduced data, and copies between a datum and its parts. A run that
+// follows the plan has as many of them as it needs.
 class OwnTasks {
  public:
   explicit OwnTasks(const RecordedRun& run) : run_(run) {

@@ -237,6 +237,12 @@ std::string format_duration(Time time) {
 
 // --- Misspelt words -----------------------------------------------------------------------------
 
+std::string_view stem(std::string_view name) {
+  const std::string_view before = name.substr(0, name.find_first_of("0123456789([{<"));
+  const std::size_t last = before.find_last_not_of(" _-.:,/#=");
+  return before.substr(0, last == std::string_view::npos ? 0 : last + 1);
+}
+
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   // Three rows of the table d[i][j], the distance between the first i letters of a and j of b.
   std::vector<std::size_t> before(b.size() + 1);

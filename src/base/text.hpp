@@ -39,6 +39,10 @@ std::string format_bytes(Bytes bytes);
 // "1 h 02 min".
 std::string format_duration(Time time);
 
+// What names of tasks that are numbered have in common: "gemm" of "gemm(3,4)", "tile" of "tile_17". Of names that are
+// nothing but a number it is empty.
+std::string_view stem(std::string_view name);
+
 // Insertions, deletions, replacements and swaps of neighbours that turn a into b (optimal string
 // alignment: no part is edited twice).
 std::size_t edit_distance(std::string_view a, std::string_view b);

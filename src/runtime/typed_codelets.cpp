@@ -2,20 +2,10 @@
 #include <array>
 #include <memory>
 
+#include "base/text.hpp"
 #include "vicinal/typed_task.hpp"
 
 namespace vicinal::internals {
-
-namespace {
-
-// What names of tasks that are numbered have in common: "gemm" of "gemm(3,4)", "tile" of "tile_17".
-std::string_view stem(std::string_view name) {
-  const std::string_view before = name.substr(0, name.find_first_of("0123456789([{<"));
-  const std::size_t last = before.find_last_not_of(" _-.:,/#=");
-  return before.substr(0, last == std::string_view::npos ? 0 : last + 1);
-}
-
-}  // namespace
 
 // Hashed by name, without a lock: an entry is never changed, and none goes. Half of the places stay free.
 struct Codelets::Table {
@@ -81,7 +71,7 @@ const Codelet& Codelets::find_or_add(std::string_view name) {
   if (first.name == name) return first;
   Table& others = table();
   if (const Codelet* own = others.find_or_add(name, kMostNames - 1, *this)) return *own;
-  const std::string_view common = stem(name);
+  const std::string_view common = base::stem(name);
   if (common.empty()) return first;
   const Codelet* const shared = others.find_or_add(common, 2 * kMostNames, *this);
   return shared != nullptr ? *shared : first;

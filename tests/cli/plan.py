@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""vicinal plan: what it says is what simulate says, and simulate and run do what a plan says.
+"""vicinal plan says what simulate says, and a run follows its plan.
 
     tests/cli/plan.py PATH_OF_VICINAL
 
@@ -146,7 +146,7 @@ def test_refusals(folder):
     check(run("export", trace, "--format", "graph", "--output", graph).returncode == 0, "a graph")
     before = read_json(plan)
     for path, parts in ((graph, ["vicinal-plan-1", "vicinal plan makes one"]), (trace, ["parse error"]),
-                        (folder, ["it is a folder"]), (os.path.join(folder, "none"), ["none"])):
+                        (folder, ["a folder"]), (os.path.join(folder, "none"), ["none"])):
         expect_refusal(run("simulate", *job, "--plan", path), 2, ["plan ", *parts], f"--plan {path}")
     for policy in ("lws", "darts,dmdas"):
         expect_refusal(run("simulate", *job, "--policy", policy, "--plan", plan), 2,

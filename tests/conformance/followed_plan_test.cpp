@@ -203,8 +203,7 @@ class OnTwoAccelerators : public ::testing::Test {
     Options options;
     options.policy = policy;
     options.plan = plan;
-    // A name of its own: the recordings of later runtimes are kept beside the first.
-    options.trace = file_.beside(fmt::format("run{}.vtrace", ++plays_));
+    options.trace = file_.beside(fmt::format("{}.vtrace", ++plays_));
     options.trace_events = "tasks,submission";
     const play::Played played = play::play(graph, machine_, options);
     const exporters::RecordedFile recorded(options.trace);
@@ -230,12 +229,12 @@ class OnTwoAccelerators : public ::testing::Test {
       machine::load_machine("v100p", {.gpus = 2, .gpu_memory = 100_MiB});
 
  private:
-  int plays_ = 0;
   static graph::Graph named(graph::Graph graph) {
     graphs::name_tasks(graph);
     return graph;
   }
   PlanFile file_;
+  int plays_ = 0;
 };
 
 TEST_F(OnTwoAccelerators, ARecordedRunIsFollowedWithItsPlacesAndNoMoreBytes) {
@@ -442,13 +441,11 @@ TEST(FollowedPlan, OfARunThatReducesIsFollowedWithoutAWarning) {
   const Codelet zero{.name = "zero", .expected = {Time{0}, Time{1000}}};
   const Codelet sum{.name = "sum", .expected = {Time{0}, Time{1000}}};
   const Codelet part{.name = "part", .expected = {Time{0}, Time{10'000}}};
-  int plays = 0;
   const auto play = [&](const std::string& policy, const std::string& plan) {
-    const std::string trace = file.beside(fmt::format("run{}.vtrace", ++plays));
     Options options;
     options.policy = policy;
     options.plan = plan;
-    options.trace = trace;
+    options.trace = file.beside(policy + ".vtrace");
     options.trace_events = "tasks,submission";
     MachineDescription machine;
     machine.nodes.push_back({kRam, "ram", NodeKind::ram, {}});
@@ -472,7 +469,7 @@ TEST(FollowedPlan, OfARunThatReducesIsFollowedWithoutAWarning) {
       }
       runtime.wait();
     }
-    const exporters::RecordedFile recorded(trace);
+    const exporters::RecordedFile recorded(options.trace);
     return analysis::plan_of(recorded.recording().run, "the run");
   };
   const KeptPlan recorded = play("lws", {});

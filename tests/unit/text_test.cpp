@@ -241,5 +241,14 @@ TEST(Log, SaysAnAnnouncementOnceFromHoweverManyThreads) {
                                  "vicinal: warning: twice", "vicinal: warning: twice"));
 }
 
+TEST(Stem, IsWhatNumberedNamesHaveInCommon) {
+  EXPECT_EQ(stem("gemm(3,4)"), "gemm");
+  EXPECT_EQ(stem("tile_17"), "tile");
+  EXPECT_EQ(stem("read x [2]"), "read x");
+  EXPECT_EQ(stem("potrf"), "potrf");
+  EXPECT_EQ(stem("17"), "");
+  EXPECT_EQ(stem(""), "");
+}
+
 }  // namespace
 }  // namespace vicinal::base

@@ -6,6 +6,7 @@
 
 #include "base/legible.hpp"
 #include "base/log.hpp"
+#include "base/text.hpp"
 
 namespace vicinal::sched {
 
@@ -16,8 +17,11 @@ constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
 FollowedPlan::FollowedPlan(std::shared_ptr<const graph::KeptPlan> plan) : plan_(std::move(plan)) {
   for (std::size_t rank = 0; rank < plan_->tasks.size(); ++rank) {
     const graph::KeptPlan::Task& task = plan_->tasks[rank];
-    names_[task.name].ranks.emplace(task.number, static_cast<std::uint32_t>(rank));
+    names_[task.name].known.push_back({task.number, static_cast<std::uint32_t>(rank)});
+    stems_.insert(base::stem(task.name));
   }
+  stems_.erase("");
+  for (auto& [name, tasks] : names_) std::ranges::sort(tasks.known, {}, &Name::Known::number);
 }
 
 FollowedPlan::~FollowedPlan() {
@@ -41,8 +45,16 @@ void FollowedPlan::start(const Nodes& nodes) {
 std::uint32_t FollowedPlan::next_rank(std::string_view name) {
   const auto named = names_.find(name);
   if (named == names_.end()) return kNowhere;
-  const auto rank = named->second.ranks.find(named->second.met++);
-  return rank != named->second.ranks.end() ? rank->second : kNowhere;
+  Name& tasks = named->second;
+  const std::uint32_t number = tasks.met++;
+  if (tasks.next == tasks.known.size() || tasks.known[tasks.next].number != number) return kNowhere;
+  return tasks.known[tasks.next++].rank;
+}
+
+// Of other codelets there may be any number of tasks before and behind what was planned.
+bool FollowedPlan::plans_others_like(const graph::Task& task) const {
+  if (names_.contains(base::legible(task.codelet->name))) return true;
+  return task.name() != task.codelet->name && stems_.contains(base::stem(task.name()));
 }
 
 std::optional<FollowedPlan::Place> FollowedPlan::place_of(const graph::Task& task) {
@@ -56,26 +68,24 @@ std::optional<FollowedPlan::Place> FollowedPlan::place_of(const graph::Task& tas
     const NodeIndex node = node_here_[plan_->tasks[rank].node];
     if (node != kNoNode && nodes_->able_worker(task, node)) {
       ++found_;
-      ++found_now_;
       return Place{rank, node};
     }
   }
-  if (first_missing_.empty()) first_missing_ = task.name();
+  if (first_missing_.empty() && plans_others_like(task)) first_missing_ = task.name();
   return std::nullopt;
 }
 
-void FollowedPlan::warn() {
-  const std::string missing = std::exchange(first_missing_, {});
-  // What was submitted before or behind all that was planned is another part of the application.
-  if (std::exchange(found_now_, 0) == 0 || missing.empty()) return;
+void FollowedPlan::warn() const {
+  if (first_missing_.empty()) return;
   const std::string origin = base::legible_name(plan_->origin);
   std::string nodes;
   for (const std::string& name : plan_->nodes) nodes += (nodes.empty() ? "" : ", ") + name;
   base::process_log().warn_once(
       "plan " + origin, "plan " + origin + " does not say where task " +
-                            base::legible_name(missing) +
+                            base::legible_name(first_missing_) +
                             " runs here: such tasks are planned anew (the plan is of " +
-                            base::legible_name(plan_->application) +
+                            (plan_->application.empty() ? std::string("a run")
+                                                        : base::legible_name(plan_->application)) +
                             " on a machine with the nodes " + base::legible_name(nodes) + ")");
 }
 

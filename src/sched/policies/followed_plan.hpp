@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/kept_plan.hpp"
@@ -31,24 +32,31 @@ class FollowedPlan {
   // Called once for each task, in the order of submission. None: the plan does not have it, or puts it where nobody here
   // can run it; nor tasks that the runtime adds by itself.
   std::optional<Place> place_of(const graph::Task& task);
-  // After all that are known: says once that it lacks some of them, but has others.
-  void warn();
+  // Says once what tasks it does not have, if there was one.
+  void warn() const;
 
  private:
   struct Name {
-    std::unordered_map<std::uint32_t, std::uint32_t> ranks;  // by number
+    // By number, rising.
+    struct Known {
+      std::uint32_t number = 0;
+      std::uint32_t rank = 0;
+    };
+    std::vector<Known> known;
+    std::size_t next = 0;  // of these, the first one that may still come
     std::uint32_t met = 0;
   };
 
   std::uint32_t next_rank(std::string_view name);
+  bool plans_others_like(const graph::Task& task) const;
 
   std::shared_ptr<const graph::KeptPlan> plan_;
   std::unordered_map<std::string_view, Name> names_;  // of plan_
+  std::unordered_set<std::string_view> stems_;        // base::stem of these
   const Nodes* nodes_ = nullptr;
   std::vector<NodeIndex> node_here_;  // by node of the plan; kNoNode: there is none
   std::uint64_t found_ = 0;
-  std::uint64_t found_now_ = 0;  // of those since warn()
-  std::string first_missing_;    // likewise, the first task that it does not have
+  std::string first_missing_;  // the first task that it does not have
 };
 
 }  // namespace vicinal::sched

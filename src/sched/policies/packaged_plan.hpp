@@ -47,8 +47,8 @@ struct Plan {
 // Where the time of a task is not known, tasks count alike: as this.
 inline constexpr Time kUnknownTime{1000};
 
-// For the new tasks. `busy`: the work that each node already has. `followed`: tasks that it has go where it says, in its
-// order, behind those that it does not have; null: there is no such plan.
+// For the new tasks. `busy`: the work that each node already has. `followed`: its tasks go where the plan says, in
+// the order of the plan, behind all other tasks; null: there is no such plan.
 Plan plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes,
           std::vector<Time> busy, FollowedPlan* followed = nullptr);
 
