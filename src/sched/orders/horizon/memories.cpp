@@ -235,7 +235,7 @@ class Run {
     content.changed_in = kNowhere;
   }
 
-  // Another memory that has it, too, keeps it in place of this one.
+  // Where another memory has the datum, too, the content is not lost.
   void leave_changed(Number datum, std::uint32_t number) {
     for (std::uint32_t other = 0; other < memories_.size(); ++other) {
       if (other == number || !memories_[other].replicas[datum].there) continue;
