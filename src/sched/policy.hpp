@@ -183,7 +183,7 @@ class Policy {
   virtual PolicyTraits traits() const { return {}; }
   // Before start(), at most once: tasks that the plan has are to run where it says, in its order. False: the policy follows
   // no plan.
-  virtual bool follow(std::shared_ptr<const graph::KeptPlan> plan) {
+  virtual bool follow(const std::shared_ptr<const graph::KeptPlan>& plan) {
     return static_cast<void>(plan), false;
   }
   // Called once, before any other method but follow(). The context outlives the policy.

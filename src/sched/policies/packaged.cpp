@@ -89,9 +89,9 @@ class Packaged final : public Policy {
             .plans_copies = copies_ahead()};
   }
 
-  bool follow(std::shared_ptr<const graph::KeptPlan> plan) override {
+  bool follow(const std::shared_ptr<const graph::KeptPlan>& plan) override {
     if (rules_.plan.algorithm != packaged::Algorithm::horizon) return false;
-    followed_.emplace(std::move(plan));
+    followed_.emplace(plan);
     return true;
   }
   memory::VictimChoice* victims() override { return rules_.belady ? &future_ : nullptr; }
