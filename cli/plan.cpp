@@ -102,6 +102,9 @@ int plan(const PlanArguments& arguments, Session& session) {
     const RecordingInMemory recording;
     Options one = with_policy(options, policy, 1);
     one.trace = recording.path();
+    if (one.trace.empty()) {
+      throw DeviceError("plan: the system gives no memory for a recording; close some files");
+    }
     one.trace_events = "tasks,submission,application";
     output.add(policy, [&] {
       reports::RunRecord record = reports::play_record(graph, machine, one, bounds, report);

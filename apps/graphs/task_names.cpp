@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -17,22 +17,25 @@ using graph::Graph;
 // Kernels of these have as many indices as operands.
 constexpr std::array<std::string_view, 3> kNamed{"cholesky", "lu", "gemm3d"};
 
-// After linalg::Application::task_name. Empty: an operand is no tile.
+// Empty: an operand is no tile.
 std::string name_of(const Graph& graph, const Graph::Task& task) {
   const std::span<const Graph::Access> accesses = graph.accesses_of(task);
   const auto read = graph.tile(accesses.front().datum);
   const auto written = graph.tile(accesses.back().datum);
   if (!read || !written) return {};
-  const std::string& kernel = graph.kernels()[task.kernel].name;
-  const std::uint32_t i = written->row;
-  const std::uint32_t j = written->column;
-  const std::uint32_t k = read->column;
-  if (accesses.size() == 1) return fmt::format("{}({})", kernel, k);
-  if (accesses.size() == 3) return fmt::format("{}({},{},{})", kernel, i, j, k);
-  return fmt::format("{}({},{})", kernel, i, i == j ? k : j);
+  return task_name(graph.kernels()[task.kernel].name, accesses.size(), written->row,
+                   written->column, read->column);
 }
 
 }  // namespace
+
+std::string task_name(std::string_view kernel, std::size_t indices, std::uint32_t i,
+                      std::uint32_t j, std::uint32_t k) {
+  if (indices == 1) return fmt::format("{}({})", kernel, k);
+  if (indices == 3) return fmt::format("{}({},{},{})", kernel, i, j, k);
+  // syrk writes a tile on the diagonal.
+  return fmt::format("{}({},{})", kernel, i, i == j ? k : j);
+}
 
 void name_tasks(Graph& graph) {
   if (std::ranges::find(kNamed, graph.application().name) == kNamed.end()) return;

@@ -1,6 +1,6 @@
 #include "linalg/application.hpp"
 
-#include <fmt/format.h>
+#include "graphs/task_names.hpp"
 
 namespace vicinal::linalg {
 
@@ -17,13 +17,9 @@ TaskIndex Application::index(const Task& task) const {
 }
 
 std::string Application::task_name(const Task& task) const {
-  const std::string& kernel = kernels[task.kernel].name;
+  const TaskKernel& kernel = kernels[task.kernel];
   const TaskIndex t = index(task);
-  const std::size_t indices = kernels[task.kernel].indices;
-  if (indices == 1) return fmt::format("{}({})", kernel, t.k);
-  if (indices == 3) return fmt::format("{}({},{},{})", kernel, t.i, t.j, t.k);
-  // syrk writes a tile on the diagonal.
-  return fmt::format("{}({},{})", kernel, t.i, t.i == t.j ? t.k : t.j);
+  return graphs::task_name(kernel.name, kernel.indices, t.i, t.j, t.k);
 }
 
 }  // namespace vicinal::linalg

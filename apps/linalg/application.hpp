@@ -43,7 +43,7 @@ struct KernelCall {
 
 struct TaskKernel {
   std::string name;  // of its tasks: "gemm"
-  // Of its tasks' names: 1, the step; 2, the row, and the step or the column; 3, row, column and step.
+  // Of its tasks' names, see graphs::task_name.
   std::size_t indices = 0;
   Codelet codelet;  // with the operations of one task on whole tiles
   // If its codelet is recursive: whether its tasks are divided. `automatic`: all, on a machine of cores alone.
