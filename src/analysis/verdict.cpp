@@ -66,6 +66,11 @@ class Judge {
   void runtime();
   bool made_data_come_back() const;
   std::int64_t moved() const { return time_.data + time_.room; }
+  // What `time` is of the run, of a predicted one. In doubles: a product of two times needs more than 64 bits.
+  std::int64_t part_of(const Prediction& predicted, std::int64_t time) const {
+    const double share = static_cast<double>(time) / static_cast<double>(time_.length);
+    return static_cast<std::int64_t>(static_cast<double>(predicted.ns) * share);
+  }
   std::uint64_t again_bytes() const;
   std::uint64_t saved_bytes() const;
   std::uint32_t short_node() const;
@@ -192,7 +197,7 @@ bool Judge::held_by_window() {
   const auto open = what_if.with_window(0);
   if (!was || !open) return false;
   const std::int64_t gain = was->ns - open->ns;
-  if (2 * gain < was->ns * time_.dependencies / time_.length) return false;
+  if (2 * gain < part_of(*was, time_.dependencies)) return false;
   say(Binder::submission, "window", time_.dependencies,
       fmt::format("The submission window binds: for {} of the run workers had nothing, while no "
                   "more tasks were let in.",
@@ -319,7 +324,7 @@ bool Judge::by_simulation() {
     return other ? was->ns - other->ns : 0;
   };
   // With all the memory there is, most of the data wait for the same link.
-  if (2 * gain(most) < was->ns * moved() / time_.length || gain(most) <= 0) {
+  if (2 * gain(most) < part_of(*was, moved()) || gain(most) <= 0) {
     link();
     if (4 * gain(most) > was->ns) verdict_.remedy = more_memory(what_if, *was, *most);
     return true;

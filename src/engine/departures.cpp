@@ -37,24 +37,38 @@ void Departures::sweep_if_many() {
 }
 
 bool Departures::sweep() {
-  if (!may_sweep() || application_.submissions.any_deferred()) return false;
+  return try_all().gone > 0;
+}
+
+bool Departures::sweep_behind_copies() {
+  return try_all().copied == 0;
+}
+
+Departures::Swept Departures::try_all() {
+  if (!may_sweep() || application_.submissions.any_deferred()) return {};
   base::SureVector<graph::Handle*> tried;
   {
     const std::lock_guard lock(mutex_);
     tried.swap(leaving_);
   }
-  const std::size_t before = tried.size();
-  std::erase_if(tried, [this](graph::Handle* handle) { return forget(*handle); });
+  Swept swept;
+  std::erase_if(tried, [&](graph::Handle* handle) {
+    const Attempt attempt = forget(*handle);
+    if (attempt == Attempt::gone) ++swept.gone;
+    if (attempt == Attempt::copied) ++swept.copied;
+    return attempt == Attempt::gone;
+  });
   const std::lock_guard lock(mutex_);
   leaving_.insert(leaving_.end(), tried.begin(), tried.end());
   most_ = std::max(kFew, 2 * leaving_.size());
-  return tried.size() < before;
+  return swept;
 }
 
-bool Departures::forget(graph::Handle& handle) {
-  if (!graph::idle(handle) || !application_.engine.data().remove(handle)) return false;
+Departures::Attempt Departures::forget(graph::Handle& handle) {
+  if (!graph::idle(handle)) return Attempt::used;
+  if (!application_.engine.data().remove(handle)) return Attempt::copied;
   application_.handles.forget(handle);
-  return true;
+  return Attempt::gone;
 }
 
 }  // namespace vicinal::engine

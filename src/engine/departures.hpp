@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 
 #include "base/sure_memory.hpp"
@@ -25,11 +26,20 @@ class Departures {
   void sweep_if_many();
   // True: some were.
   bool sweep();
+  // The same; true: none is left that copies in flight alone keep.
+  bool sweep_behind_copies();
 
  private:
   static constexpr std::size_t kFew = 256;
   bool may_sweep() const;
-  bool forget(graph::Handle& handle);
+  enum class Attempt : std::uint8_t { gone, used, copied };
+  Attempt forget(graph::Handle& handle);
+  // Of those that leave, how many are now gone, and how many only copies keep.
+  struct Swept {
+    std::size_t gone = 0;
+    std::size_t copied = 0;
+  };
+  Swept try_all();
 
   Application& application_;
   std::mutex mutex_;  // guards what follows

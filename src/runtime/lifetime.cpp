@@ -338,6 +338,14 @@ void RuntimeImpl::close() noexcept {
         error && !has_thrown && !is_a<UsageError>(error) && !is_a<PoisonedError>(error);
     if (is_new && !undelivered) undelivered = error;
   }
+  // A copy that began when nobody used its datum any more holds room, which is the system's where RAM has no limit.
+  constexpr Time kLongestCopy{10'000'000'000};
+  if (!setup_.simulated) {
+    guarded([this] {
+      wait_until([this] { return application_->departures.sweep_behind_copies(); }, "the end",
+                 Looks::when_idle, in_time(kLongestCopy));
+    });
+  }
   if (status_) status_->end();
   if (undelivered) {
     end_trace();

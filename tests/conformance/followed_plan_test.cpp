@@ -19,8 +19,8 @@
 #include <gtest/gtest.h>
 
 #include "analysis/recorded_plan.hpp"
+#include "analysis/recorded_run.hpp"
 #include "base/random.hpp"
-#include "exporters/exporters.hpp"
 #include "graph/kept_plan.hpp"
 #include "graph/kernel_times.hpp"
 #include "graphs/linalg_graphs.hpp"
@@ -32,6 +32,7 @@
 #include "support/small_runs.hpp"
 #include "support/temporary_folder.hpp"
 #include "support/watchdog.hpp"
+#include "trace/reader.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/runtime.hpp"
 
@@ -206,8 +207,8 @@ class OnTwoAccelerators : public ::testing::Test {
     options.trace = file_.beside(fmt::format("{}.vtrace", ++plays_));
     options.trace_events = "tasks,submission";
     const play::Played played = play::play(graph, machine_, options);
-    const exporters::RecordedFile recorded(options.trace);
-    PlannedPlay result{.plan = analysis::plan_of(recorded.recording().run, "the run")};
+    const analysis::RecordedRun recorded(trace::Reader(options.trace));
+    PlannedPlay result{.plan = analysis::plan_of(recorded, "the run")};
     for (std::size_t node = 1; node < played.last.nodes.size(); ++node) {
       result.loaded += played.last.nodes[node].bytes_in.value;
     }
@@ -469,8 +470,8 @@ TEST(FollowedPlan, OfARunThatReducesIsFollowedWithoutAWarning) {
       }
       runtime.wait();
     }
-    const exporters::RecordedFile recorded(options.trace);
-    return analysis::plan_of(recorded.recording().run, "the run");
+    const analysis::RecordedRun recorded(trace::Reader(options.trace));
+    return analysis::plan_of(recorded, "the run");
   };
   const KeptPlan recorded = play("lws", {});
   EXPECT_EQ(recorded.tasks.size(), 63U);
