@@ -314,6 +314,10 @@ void RuntimeImpl::tell_undelivered(const std::exception_ptr& error) const noexce
   if (undelivered_ == Undelivered::terminates && !unwinds) end_program(error);
 }
 
+namespace {
+constexpr double kLongestCopy = 10;  // seconds that the end of a runtime waits for one
+}
+
 // What waits for an acquisition that outlives this must not run later: its kernels may be gone.
 void RuntimeImpl::close() noexcept {
   if (forked()) return;
@@ -339,11 +343,10 @@ void RuntimeImpl::close() noexcept {
     if (is_new && !undelivered) undelivered = error;
   }
   // A copy that began when nobody used its datum any more holds room, which is the system's where RAM has no limit.
-  constexpr Time kLongestCopy{10'000'000'000};
   if (!setup_.simulated) {
     guarded([this] {
       wait_until([this] { return application_->departures.sweep_behind_copies(); }, "the end",
-                 Looks::when_idle, in_time(kLongestCopy));
+                 Looks::when_idle, in_time(Time::from_seconds(kLongestCopy)));
     });
   }
   if (status_) status_->end();
