@@ -36,15 +36,66 @@ double cube_of_root(double x) {
   return x * std::sqrt(x);
 }
 
-// For one X: see the head of tiles.hpp. `distinct(q)` tiles serve q tasks.
-std::uint64_t obtained(TileKernel kernel, std::uint64_t room, std::uint64_t segment,
-                       std::uint64_t tasks) {
-  const std::uint64_t most = most_inner_tasks(kernel, room + segment);
+// A(u); F(u) of a kernel that changes no tile.
+std::uint64_t most_tasks_apart(TileKernel kernel, std::uint64_t tiles) {
+  switch (kernel) {
+    case TileKernel::cholesky:
+      return most_inner_tasks(TileKernel::syrk, tiles);
+    case TileKernel::lu:
+      return most_inner_tasks(TileKernel::gemm, tiles);
+    case TileKernel::gemm:
+    case TileKernel::syrk:
+    case TileKernel::grid:
+      break;
+  }
+  return most_inner_tasks(kernel, tiles);
+}
+
+// What several segments of `tiles` tiles each run, at most.
+class Segments {
+ public:
+  Segments(TileKernel kernel, std::uint64_t tiles, std::uint64_t changes)
+      : most_(most_inner_tasks(kernel, tiles)),
+        apart_(std::min(most_, most_tasks_apart(kernel, tiles))) {
+    std::uint64_t low = 0;  // no so many more tiles are enough
+    std::uint64_t high = tiles;
+    if (apart_ == 0 || apart_ == most_ || changes == kAnyChanges) {
+      full_ = kAnyChanges;
+      return;
+    }
+    while (high - low > 1) {
+      const std::uint64_t middle = low + (high - low) / 2;
+      (most_tasks_apart(kernel, tiles + middle) < most_ ? low : high) = middle;
+    }
+    full_ = changes / high + 1;  // rounded up
+  }
+  std::uint64_t most() const { return most_; }
+  std::uint64_t of(std::uint64_t count) const {
+    return count * apart_ + std::min(count, full_) * (most_ - apart_);
+  }
+  // The least number of segments that run no fewer than so many.
+  std::uint64_t fewest(std::uint64_t tasks) const {
+    const std::uint64_t of_full = full_ > tasks / most_ ? tasks : full_ * most_;
+    if (tasks <= of_full) return (tasks + most_ - 1) / most_;
+    return full_ + (tasks - of_full + apart_ - 1) / apart_;
+  }
+
+ private:
+  std::uint64_t most_;
+  std::uint64_t apart_;
+  std::uint64_t full_ = 0;  // segments that may run most_
+};
+
+// For one X: see the head of tiles.hpp. `distinct(q)` tiles serve q tasks. The last segment may be one that runs most.
+std::uint64_t obtained(const TileWork& work, std::uint64_t room, std::uint64_t segment) {
+  const Segments segments(work.kernel, room + segment, work.changes);
+  const std::uint64_t most = segments.most();
   if (most == 0) return 0;
-  if (tasks <= most) return fewest_distinct_tiles(kernel, tasks);
-  const std::uint64_t full = (tasks - 1) / most;
-  const std::uint64_t last = fewest_distinct_tiles(kernel, tasks - full * most);
-  return full * segment + std::max(room, last);
+  if (work.tasks <= most) return fewest_distinct_tiles(work.kernel, work.tasks);
+  const std::uint64_t full = segments.fewest(work.tasks - most);
+  const std::uint64_t done = segments.of(full);
+  const std::uint64_t left = done < work.tasks ? work.tasks - done : 1;
+  return full * segment + std::max(room, fewest_distinct_tiles(work.kernel, left));
 }
 
 using Row = std::vector<std::uint64_t>;
@@ -107,15 +158,17 @@ std::uint64_t fewest_distinct_tiles(TileKernel kernel, std::uint64_t tasks) {
   return high;
 }
 
-std::uint64_t fewest_obtained_tiles(TileKernel kernel, std::uint64_t room, std::uint64_t tasks) {
+std::uint64_t fewest_obtained_tiles(TileKernel kernel, std::uint64_t room, std::uint64_t tasks,
+                                    std::uint64_t changes) {
   if (tasks == 0) return 0;
   if (most_inner_tasks(kernel, room) == 0) return kNever;
   std::uint64_t fewest = fewest_distinct_tiles(kernel, tasks);
   if (room >= fewest) return fewest;  // each comes once
   // From small segments, of which there are many, up to some that are much larger than the memory.
+  const TileWork work{.kernel = kernel, .tasks = tasks, .changes = changes};
   const std::uint64_t longest = 16 * room;
   for (std::uint64_t x = std::max<std::uint64_t>(1, room / 8); x <= longest; x += x / 8 + 1) {
-    fewest = std::max(fewest, obtained(kernel, room, x, tasks));
+    fewest = std::max(fewest, obtained(work, room, x));
   }
   return fewest;
 }
@@ -123,9 +176,12 @@ std::uint64_t fewest_obtained_tiles(TileKernel kernel, std::uint64_t room, std::
 TileWork tile_work(TileKernel kernel, std::uint64_t tiles, std::uint64_t steps) {
   switch (kernel) {
     case TileKernel::cholesky:
-      return {.kernel = kernel, .tasks = triples(tiles), .others = tiles};
+      return {.kernel = kernel, .tasks = triples(tiles), .others = tiles, .changes = pairs(tiles)};
     case TileKernel::lu:
-      return {.kernel = kernel, .tasks = 2 * triples(tiles), .others = tiles};
+      return {.kernel = kernel,
+              .tasks = 2 * triples(tiles),
+              .others = tiles,
+              .changes = 2 * pairs(tiles)};
     case TileKernel::gemm:
       return {.kernel = kernel, .tasks = tiles * tiles * steps, .others = 0};
     case TileKernel::syrk:
@@ -149,7 +205,7 @@ SplitTiles::SplitTiles(const TileWork& work, std::uint64_t room, std::uint32_t m
     const std::uint64_t below =
         (cell - 1) * (work.tasks / cells) + (cell - 1) * (work.tasks % cells) / cells;
     least_tasks_.push_back(memories > 1 ? below + 1 : work.tasks);
-    fewest_.push_back(fewest_obtained_tiles(work.kernel, room, least_tasks_.back()));
+    fewest_.push_back(fewest_obtained_tiles(work.kernel, room, least_tasks_.back(), work.changes));
   }
 }
 

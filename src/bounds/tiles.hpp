@@ -10,13 +10,17 @@
 //   gemm      (u / 3)^(3/2), as a tiles of A, b of B and c of C serve sqrt(a b c) at most.
 //   syrk      sqrt(2) (u / 3)^(3/2): a tiles of A and c of C below the diagonal serve a sqrt(c / 2) (dense.cpp).
 //   grid      floor(u^2 / 4): rows times columns.
-// A tile of a factorisation counts once, whether it is updated or, final, read: nothing is charged for the
-// change between the two, as the bounds of dense.hpp must.
+// A tile of a factorisation counts once, whether it is updated or, final, read. If none of u tiles is both, fewer inner tasks
+// are served, A(u): of Cholesky as of syrk, of LU as of gemm.
 //
 // A memory of S tiles that is empty at first and obtains L of them: cut its time after the first S + X, and
 // then after each X. At most S + X distinct tiles are at hand in a segment (Hong and Kung), S + r in the last
 // one, of r < X. So it runs no more than (n F(S + X) + F(S + r)) inner tasks, with n full segments, and never
 // more than F(L). Each X gives a bound on L; the largest counts.
+// Of a factorisation, a segment in which o tiles are both updated and read runs no more than min(F(u), A(u + o)) tasks,
+// u = S + X, for such a tile counts as two. A tile becomes final once, in one segment of one memory. So the
+// sum of o over all segments is at most the number of tiles below the diagonal, or off it, and what n segments run is at most
+// n A(u) + min(n, tiles / o) (F(u) - A(u)), with the least o for which A(u + o) >= F(u): A is convex. (Our own derivation.)
 #pragma once
 
 #include <cstdint>
@@ -38,14 +42,18 @@ std::string_view source_of(TileKernel kernel);
 std::uint64_t most_inner_tasks(TileKernel kernel, std::uint64_t tiles);
 // The smallest number of tiles that serve so many.
 std::uint64_t fewest_distinct_tiles(TileKernel kernel, std::uint64_t tasks);
+// Any number of tiles may be updated, then read, as often as one likes.
+inline constexpr std::uint64_t kAnyChanges = UINT64_MAX;
 // That a memory with room for `room` tiles, empty at first, obtains for so many inner tasks. Most of what 64 bits
-// hold if it has no room for one.
-std::uint64_t fewest_obtained_tiles(TileKernel kernel, std::uint64_t room, std::uint64_t tasks);
+// hold if it has no room for one. `changes`: tiles that are updated, and read when they are final.
+std::uint64_t fewest_obtained_tiles(TileKernel kernel, std::uint64_t room, std::uint64_t tasks,
+                                    std::uint64_t changes = kAnyChanges);
 
 struct TileWork {
   TileKernel kernel = TileKernel::cholesky;
-  std::uint64_t tasks = 0;   // inner ones
-  std::uint64_t others = 0;  // tiles that no inner task uses and some task reads
+  std::uint64_t tasks = 0;              // inner ones
+  std::uint64_t others = 0;             // tiles that no inner task uses and some task reads
+  std::uint64_t changes = kAnyChanges;  // tiles that are updated, and read when they are final
 };
 // Of `tiles` per side; gemm and syrk: `steps` tiles between A and B. The diagonal's tiles of a factorisation are
 // the others, and tasks that update them are not counted; nor are they of syrk.
