@@ -57,6 +57,12 @@ class FutureUses final : public memory::VictimChoice {
     const DataRecord* const data = data_.find(handle);
     return data != nullptr && data->lists[node.value].uses > 0;
   }
+  // Some task that has not ended, expected or given, uses it there.
+  bool is_used(const graph::Handle& handle, NodeId node) const {
+    const DataRecord* const data = data_.find(handle);
+    return data != nullptr &&
+           data->lists[node.value].uses + data->lists[nodes_ + node.value].uses > 0;
+  }
   // For Policy::data_forgotten.
   void forget(graph::Handle& handle) { data_.close(handle); }
 

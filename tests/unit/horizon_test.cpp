@@ -289,6 +289,73 @@ TEST(HorizonCost, ATaskElsewhereReadsAtHomeAndChangesWhatMemoriesHold) {
   EXPECT_EQ(cost.time, Time{6000});
 }
 
+TEST(HorizonCost, WhatIsThereBeforeTheFirstTaskIsNotLoaded) {
+  using enum AccessMode;
+  Tasks tasks(3);
+  for (const Number datum : {0U, 1U, 2U, 0U}) tasks.add({{datum, R}});
+  PlanGraph plan = tasks.plan();
+  const Memories memory{.bytes = 2 * kTile, .in = {1e9}};
+  EXPECT_EQ(cost_of(plan, in_order(plan), memory).loaded, 3 * kTile);
+  plan.initially.resize(3);
+  plan.initially[0].held = 1;
+  plan.initially[2].held = 1;
+  // Datum 1 takes the room of datum 2, whose use comes later than that of 0: by Belady's rule 0 goes when 2 comes back.
+  const Cost cost = cost_of(plan, in_order(plan), memory);
+  EXPECT_EQ(cost.loaded, 2 * kTile);
+  EXPECT_EQ(cost.written, 0U);
+  EXPECT_GE(cost.time, Time{4000});
+}
+
+TEST(HorizonCost, WhatAMemoryHasChangedBeforeTheFirstTaskIsWrittenForOthers) {
+  using enum AccessMode;
+  Tasks tasks(1);
+  tasks.add({{0, R}});
+  PlanGraph plan = tasks.plan();
+  plan.initially = {{.held = 2, .changed_in = 1}};
+  const Memories two{.count = 2, .bytes = kTile, .in = {1e9}, .out = {1e9}};
+  EXPECT_EQ(cost_of(plan, std::vector<Placed>{{0, 1}}, two).written, 0U);
+  const Cost cost = cost_of(plan, std::vector<Placed>{{0, 0}}, two);
+  EXPECT_EQ(cost.written, kTile);
+  EXPECT_EQ(cost.loaded, kTile);
+}
+
+TEST(HorizonDeal, TasksGoWhereTheirDataAreBeforeTheFirst) {
+  using enum AccessMode;
+  Tasks tasks(8);
+  for (Number datum = 0; datum < 8; ++datum) tasks.add({{datum, RW}});
+  PlanGraph plan = tasks.plan();
+  plan.initially.resize(8);
+  for (Number datum = 0; datum < 8; ++datum) {
+    plan.initially[datum] = {.held = datum % 2 + 1, .changed_in = datum % 2};
+  }
+  const Memories two{.count = 2, .bytes = 8 * kTile, .in = {1e9}, .out = {1e9}};
+  const Planned planned = best_plan(plan, two);
+  EXPECT_EQ(planned.cost.loaded, 0U);
+  for (const auto& [task, memory] : planned.order) {
+    EXPECT_EQ(memory, plan.uses_of(task).front().datum % 2);
+  }
+}
+
+// Of a product in two dimensions rows and columns come by turns: after 2 n loads n^2 tasks can run.
+TEST(HorizonBlocks, WhatMostTasksLackComesFirst) {
+  using enum AccessMode;
+  constexpr Number kSide = 6;
+  Tasks tasks(2 * kSide);
+  for (Number i = 0; i < kSide; ++i) {
+    for (Number j = 0; j < kSide; ++j) tasks.add({{i, R}, {kSide + j, R}});
+  }
+  const PlanGraph plan = tasks.plan();
+  const Blocks blocks = one_block(plan, units_of(plan, Family::tasks));
+  ASSERT_EQ(blocks.order.size(), plan.tasks());
+  std::set<Number> there;
+  for (std::size_t ran = 0; ran < blocks.order.size(); ++ran) {
+    for (const Use& use : plan.uses_of(blocks.order[ran])) there.insert(use.datum);
+    // With n data there, so many tasks at least ran before this one loaded another.
+    const std::size_t before = there.size() - 1;
+    EXPECT_GE(ran + 1, (before / 2) * (before - before / 2)) << there.size() << " data";
+  }
+}
+
 TEST(HorizonDeal, KeepsDependenciesAndUsesAllMemories) {
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

@@ -87,8 +87,8 @@ class CopiesAhead {
   }
 
  private:
-  // And one for each worker: as far as the look-ahead of an accelerator goes.
-  static constexpr std::uint64_t kAtOnce = 31;
+  // And one for each worker. What is ready further behind has copies on their way when its turn comes.
+  static constexpr std::uint64_t kAtOnce = 4;
 
   struct Expected {
     graph::Task* task = nullptr;  // null: it is not to come any more

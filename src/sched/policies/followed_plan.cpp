@@ -1,6 +1,7 @@
 #include "sched/policies/followed_plan.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <limits>
 #include <utility>
 
@@ -26,6 +27,7 @@ FollowedPlan::FollowedPlan(std::shared_ptr<const graph::KeptPlan> plan) : plan_(
 
 FollowedPlan::~FollowedPlan() {
   if (found_ == plan_->tasks.size() || nodes_ == nullptr) return;
+  if (std::uncaught_exceptions() > 0) return;  // an error ends the run
   const std::string origin = base::legible_name(plan_->origin);
   base::process_log().warn_once(
       "rest of plan " + origin,

@@ -24,7 +24,7 @@ class FollowedPlan {
   };
 
   explicit FollowedPlan(std::shared_ptr<const graph::KeptPlan> plan);
-  ~FollowedPlan();  // warns of tasks that never came
+  ~FollowedPlan();  // warns of tasks that never came, unless an error ends the run
   FollowedPlan(const FollowedPlan&) = delete;
   FollowedPlan& operator=(const FollowedPlan&) = delete;
   // Nodes are found by their names.

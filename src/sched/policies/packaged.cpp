@@ -30,6 +30,7 @@
 #include "sched/missing.hpp"
 #include "sched/nodes.hpp"
 #include "sched/policies/copies_ahead.hpp"
+#include "sched/policies/expected_places.hpp"
 #include "sched/policies/followed_plan.hpp"
 #include "sched/policies/packaged_plan.hpp"
 #include "sched/policy.hpp"
@@ -106,10 +107,8 @@ class Packaged final : public Policy {
   }
 
   void plan(const KnownTasks& known) override {
-    std::vector<Time> busy_now;
-    for (NodeIndex node = 0; node < nodes_.count(); ++node) busy_now.push_back(busy(node));
-    const packaged::Plan plan = packaged::plan(known, rules_.plan, nodes_, std::move(busy_now),
-                                               followed_ ? &*followed_ : nullptr);
+    const packaged::Plan plan =
+        packaged::plan(known, rules_.plan, nodes_, past(known), followed_ ? &*followed_ : nullptr);
     if (followed_) followed_->warn();
     for (const auto& [task, node] : plan.tasks) {
       PackagedTask& record = records_.open(*task);
@@ -118,7 +117,10 @@ class Packaged final : public Policy {
       append(record, node);
       // Where a combination runs is not known yet.
       const bool stays = task->kind != graph::TaskKind::combination;
-      if (copies_ahead() && stays) ahead_.expect(*task, node, record.ahead);
+      if (copies_ahead() && stays) {
+        ahead_.expect(*task, node, record.ahead);
+        places_.note(*task, node, record.place);
+      }
       if (!decisions_.heard()) continue;
       Telling told = decisions_.about(*task, Reason::in_package, trace::Among::nodes);
       told.consider({nodes_[node].id.value, {{Measure::place, record.place}}}, true);
@@ -184,13 +186,29 @@ class Packaged final : public Policy {
     records_.close(task);
   }
 
-  void data_forgotten(graph::Handle& handle) override { future_.forget(handle); }
+  void data_forgotten(graph::Handle& handle) override {
+    future_.forget(handle);
+    places_.forget(handle);
+  }
 
  private:
   bool copies_ahead() const { return rules_.plan.algorithm == packaged::Algorithm::horizon; }
   std::int64_t time_on(const PackagedTask& record, NodeIndex node) const {
     const Time known = nodes_.run_time(*record.task, node);
     return known > Time{0} ? known.ns : packaged::kUnknownTime.ns;
+  }
+  // Where data are, and where what was planned before will have put them.
+  packaged::Past past(const KnownTasks& known) const {
+    packaged::Past past;
+    for (NodeIndex node = 0; node < nodes_.count(); ++node) past.busy.push_back(busy(node));
+    if (!copies_ahead()) return past;
+    past.data.resize(known.data.size());
+    for (std::size_t d = 0; d < known.data.size(); ++d) {
+      const graph::Handle* const handle = known.data[d];
+      if (handle == nullptr) continue;
+      past.data[d] = places_.of(*handle, context_->presence(*handle), nodes_, future_);
+    }
+    return past;
   }
   // Behind all that the node has.
   void append(PackagedTask& record, NodeIndex node) {
@@ -349,6 +367,7 @@ class Packaged final : public Policy {
   std::uint64_t last_place_ = 0;
   FutureUses future_;
   CopiesAhead ahead_;
+  ExpectedPlaces places_;  // of horizon
   std::optional<FollowedPlan> followed_;
   Records<PackagedTask> records_;
   base::SureVector<InWindow> window_;

@@ -187,11 +187,34 @@ std::vector<NodeIndex> nodes_for(std::span<const Order> packages, const Group& g
   return nodes;
 }
 
+// Those of the memories by their numbers, as far as there is room: what was used last first.
+std::vector<orders::horizon::Initially> initially(const Past& past,
+                                                  std::span<const NodeIndex> nodes,
+                                                  std::span<const std::uint64_t> bytes,
+                                                  std::uint64_t room) {
+  std::vector<std::size_t> latest(past.data.size());
+  std::iota(latest.begin(), latest.end(), std::size_t{0});
+  std::ranges::stable_sort(latest, std::ranges::greater(),
+                           [&](std::size_t datum) { return past.data[datum].last_use; });
+  std::vector<orders::horizon::Initially> result(past.data.size());
+  std::vector<std::uint64_t> left(nodes.size(), room);
+  for (const std::size_t datum : latest) {
+    const Past::Datum& was = past.data[datum];
+    for (std::uint32_t memory = 0; memory < nodes.size(); ++memory) {
+      if ((was.nodes >> nodes[memory] & 1) == 0 || bytes[datum] > left[memory]) continue;
+      left[memory] -= bytes[datum];
+      result[datum].held |= std::uint64_t{1} << memory;
+      if (was.changed_in == nodes[memory]) result[datum].changed_in = memory;
+    }
+  }
+  return result;
+}
+
 // All groups in one order: those of the largest are planned for its nodes, the others run beside them. `tasks`: all of
 // them. Returned: what is left to copies that run ahead.
 Bytes plan_blocks(const KnownTasks& known, std::span<const Number> tasks,
-                  const std::vector<Group>& groups, const Nodes& nodes, Order& order,
-                  std::vector<NodeIndex>& node_of) {
+                  const std::vector<Group>& groups, const Nodes& nodes, const Past& past,
+                  Order& order, std::vector<NodeIndex>& node_of) {
   const auto main =
       std::ranges::max_element(groups, {}, [](const Group& group) { return group.tasks.size(); });
   std::vector<Time> durations(known.tasks.size());
@@ -218,8 +241,9 @@ Bytes plan_blocks(const KnownTasks& known, std::span<const Number> tasks,
   }
   std::vector<NodeIndex> of_main = main->nodes;
   spread_over_bridges(of_main, nodes);
-  const orders::horizon::Planned best =
-      orders::horizon::best_plan(graph, memories_of(nodes, of_main));
+  const orders::horizon::Memories memories = memories_of(nodes, of_main);
+  graph.initially = initially(past, of_main, graph.bytes, memories.bytes);
+  const orders::horizon::Planned best = orders::horizon::best_plan(graph, memories);
   for (const auto& [task, memory] : best.order) {
     const Number number = graph.number[task];
     order.push_back(number);
@@ -244,8 +268,8 @@ Bytes room_ahead(const KnownTasks& known, const Nodes& nodes) {
 
 }  // namespace
 
-Plan plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes,
-          std::vector<Time> busy, FollowedPlan* followed) {
+Plan plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes, Past past,
+          FollowedPlan* followed) {
   const TaskInputs all = orders::inputs_of(known.graph);
   const orders::Chains chains(known.graph);
   const Planner planner(rules, nodes);
@@ -270,12 +294,12 @@ Plan plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes,
   const bool has_blocks = rules.algorithm == Algorithm::horizon && !groups.empty();
   Plan plan;
   if (followed) plan.ahead = room_ahead(known, nodes);
-  if (has_blocks) plan.ahead = plan_blocks(known, tasks, groups, nodes, order, node_of);
+  if (has_blocks) plan.ahead = plan_blocks(known, tasks, groups, nodes, past, order, node_of);
   for (Group& group : has_blocks ? std::span<Group>() : std::span(groups)) {
     if (rules.algorithm == Algorithm::hfp) order_by_inputs(group, known);
     const std::vector<Order> packages =
         planner.packages(group, orders::inputs_of(all, group.tasks));
-    const std::vector<NodeIndex> chosen = nodes_for(packages, group, busy);
+    const std::vector<NodeIndex> chosen = nodes_for(packages, group, past.busy);
     for (std::size_t i = 0; i < packages.size(); ++i) {
       for (const Number place : packages[i]) {
         order.push_back(group.tasks[place]);

@@ -47,9 +47,20 @@ struct Plan {
 // Where the time of a task is not known, tasks count alike: as this.
 inline constexpr Time kUnknownTime{1000};
 
-// For the new tasks. `busy`: the work that each node already has. `followed`: its tasks go where the plan says, in
+// What is there when the new tasks begin, as far as is known.
+struct Past {
+  struct Datum {
+    std::uint64_t nodes = 0;         // that have its content, a bit each
+    NodeIndex changed_in = kNoNode;  // the one that has it alone, and is not its home
+    std::uint64_t last_use = 0;      // later ones are greater; 0: none is known
+  };
+  std::vector<Time> busy;   // by node: the work that it already has
+  std::vector<Datum> data;  // by number; horizon alone wants them
+};
+
+// For the new tasks. `followed`: its tasks go where the plan says, in
 // the order of the plan, behind all other tasks; null: there is no such plan.
-Plan plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes,
-          std::vector<Time> busy, FollowedPlan* followed = nullptr);
+Plan plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes, Past past,
+          FollowedPlan* followed = nullptr);
 
 }  // namespace vicinal::sched::packaged

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <numeric>
 #include <queue>
 #include <utility>
 
@@ -217,16 +218,19 @@ class Growth {
   Number first_ = 0;  // none below it waits
 };
 
-// In which order the tasks of a block run: always the ready one that lacks fewest data of those that no task of the block
-// has used yet; owners are there.
+// In which order the tasks of a block run: always the ready one that lacks fewest data of those that no task of the block has
+// used yet; owners are there. `rooms_count`: data that are written and not read count, too, for they take room.
 class Inside {
  public:
-  Inside(const PlanGraph& graph, const Units& units)
+  Inside(const PlanGraph& graph, const Units& units, bool most_served_first, bool rooms_count)
       : graph_(graph),
         units_(units),
+        most_served_first_(most_served_first),
+        rooms_count_(rooms_count),
         blocked_(graph.predecessors),
         missing_(graph.tasks()),
         users_(graph.data(), kNone),
+        releases_(graph.data()),
         next_(graph.uses.size(), kNone),
         task_of_use_(graph.uses.size()),
         there_(graph.data()) {
@@ -247,32 +251,87 @@ class Inside {
     }
     for (const Number unit : block) {
       for (const Number task : units_.tasks[unit]) {
-        if (blocked_[task] == 0) ready_.emplace(missing_[task], task);
+        if (blocked_[task] == 0) note(task);
       }
     }
-    while (!ready_.empty()) {
-      const auto [missing, task] = ready_.top();
-      ready_.pop();
-      if (missing != missing_[task]) continue;  // it stands there again
+    for (Number task = next(); task != kNone; task = next()) {
       missing_[task] = kNone;
       order.push_back(task);
       end(task);
     }
     for (const Number unit : block) {
       for (const Number task : units_.tasks[unit]) {
-        for (const Use& use : graph_.uses_of(task)) users_[use.datum] = kNone;
+        for (const Use& use : graph_.uses_of(task)) {
+          users_[use.datum] = kNone;
+          releases_[use.datum] = 0;
+        }
         in_block_at_[task] = false;
       }
     }
   }
 
  private:
+  bool lacks(const Use& use) const {
+    return (use.reads || rooms_count_) && there_[use.datum] != turn_;
+  }
+
+  // It is ready, or lacks less than before.
+  void note(Number task) {
+    ready_.emplace(missing_[task], task);
+    if (missing_[task] != 1 || !most_served_first_) return;
+    for (const Use& use : graph_.uses_of(task)) {
+      if (lacks(use)) released_.push({++releases_[use.datum], use.datum});
+    }
+  }
+
+  // kNone: no task is left.
+  Number next() {
+    while (!ready_.empty()) {
+      const auto [missing, task] = ready_.top();
+      if (missing != missing_[task]) {  // it has run, or stands there again
+        ready_.pop();
+        continue;
+      }
+      const Number other = missing == 1 ? of_most_released() : kNone;
+      if (other != kNone) return other;
+      ready_.pop();
+      return task;
+    }
+    return kNone;
+  }
+
+  // Of the datum that most ready tasks lack alone the first of these.
+  Number of_most_released() {
+    while (!released_.empty()) {
+      const auto [count, datum] = released_.top();
+      if (there_[datum] == turn_ || count != releases_[datum]) {
+        released_.pop();
+        continue;
+      }
+      Number first = kNone;
+      for (Number i = users_[datum]; i != kNone; i = next_[i]) {
+        const Number user = task_of_use_[i];
+        if (missing_[user] == 1 && blocked_[user] == 0) first = std::min(first, user);
+      }
+      return first;
+    }
+    return kNone;
+  }
+
+  struct Released {
+    Number count = 0;
+    Number datum = 0;
+    bool operator<(const Released& other) const {
+      return count != other.count ? count < other.count : datum > other.datum;
+    }
+  };
+
   void enter(Number task) {
     in_block_at_[task] = true;
     missing_[task] = 0;
     for (std::size_t i = graph_.first_use[task]; i < graph_.first_use[task + 1]; ++i) {
+      if (!lacks(graph_.uses[i])) continue;
       const Number datum = graph_.uses[i].datum;
-      if (there_[datum] == turn_) continue;
       ++missing_[task];
       next_[i] = std::exchange(users_[datum], static_cast<Number>(i));
     }
@@ -285,25 +344,29 @@ class Inside {
         const Number user = task_of_use_[i];
         if (missing_[user] == kNone) continue;
         --missing_[user];
-        if (blocked_[user] == 0) ready_.emplace(missing_[user], user);
+        if (blocked_[user] == 0) note(user);
       }
     }
     for (const Number after : graph_.successors[task]) {
-      if (--blocked_[after] == 0 && in_block_at_[after]) ready_.emplace(missing_[after], after);
+      if (--blocked_[after] == 0 && in_block_at_[after]) note(after);
     }
   }
 
   const PlanGraph& graph_;
   const Units& units_;
+  const bool most_served_first_;
+  const bool rooms_count_;
   std::vector<Number> blocked_;
   std::vector<Number> missing_;      // by task of the block; kNone: it has run
   std::vector<Number> users_;        // by datum: the first of its uses in the block
+  std::vector<Number> releases_;     // by datum: ready tasks that lack it alone, or did
   std::vector<Number> next_;         // by use: the next one of the datum
   std::vector<Number> task_of_use_;  // by use
   std::vector<Number> there_;        // by datum: since this block
   std::vector<bool> in_block_at_ = std::vector<bool>(graph_.tasks());
   using Ready = std::pair<Number, Number>;
   std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready_;
+  std::priority_queue<Released> released_;
   Number turn_ = 0;
 };
 
@@ -311,7 +374,7 @@ class Inside {
 
 Blocks grow_blocks(const PlanGraph& graph, const Units& units, const BlockRules& rules) {
   Growth growth(graph, units, rules);
-  Inside inside(graph, units);
+  Inside inside(graph, units, rules.most_served_first, true);
   Blocks blocks;
   blocks.order.reserve(graph.tasks());
   for (;;) {
@@ -320,6 +383,16 @@ Blocks grow_blocks(const PlanGraph& graph, const Units& units, const BlockRules&
     inside.run(block, blocks.order);
     blocks.ends.push_back(blocks.order.size());
   }
+}
+
+Blocks one_block(const PlanGraph& graph, const Units& units) {
+  std::vector<Number> all(units.count());
+  std::iota(all.begin(), all.end(), Number{0});
+  Blocks blocks;
+  blocks.order.reserve(graph.tasks());
+  Inside(graph, units, true, false).run(all, blocks.order);
+  blocks.ends.push_back(blocks.order.size());
+  return blocks;
 }
 
 }  // namespace vicinal::sched::orders::horizon

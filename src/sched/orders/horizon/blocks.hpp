@@ -21,6 +21,9 @@ struct BlockRules {
   bool counts_bytes = false;  // shared data count by their sizes; else each counts the same
   double falls = 1;           // a datum that n units of the block use counts n^-falls
   double owners_count = 0;    // so much of that, one that owns a unit of the block
+  // Of ready tasks of the block that lack one datum, first those of the datum that most of them lack; else in the order of the
+  // graph, which is that of the paths behind them.
+  bool most_served_first = true;
 };
 
 struct Blocks {
@@ -29,5 +32,8 @@ struct Blocks {
 };
 
 Blocks grow_blocks(const PlanGraph& graph, const Units& units, const BlockRules& rules);
+
+// All units in one block, where all data fit.
+Blocks one_block(const PlanGraph& graph, const Units& units);
 
 }  // namespace vicinal::sched::orders::horizon

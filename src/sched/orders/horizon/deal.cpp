@@ -42,6 +42,19 @@ class Held {
   std::vector<std::optional<std::list<Number>::iterator>> places_;
 };
 
+// As it is before the first task.
+std::vector<Held> held_at_first(const PlanGraph& graph, const Memories& memories) {
+  std::vector<Held> held(memories.count, Held(graph.data(), memories.bytes));
+  for (Number datum = 0; datum < graph.initially.size(); ++datum) {
+    for (std::uint32_t memory = 0; memory < memories.count; ++memory) {
+      if ((graph.initially[datum].held >> memory & 1) != 0) {
+        held[memory].use(datum, graph.bytes[datum]);
+      }
+    }
+  }
+  return held;
+}
+
 struct BlockFacts {
   std::vector<Number> data;  // each once
   Time work;                 // of a memory's workers together
@@ -61,7 +74,7 @@ class Deal {
         ends_(graph.tasks()),
         starts_(graph.tasks()),
         free_(memories.count),
-        held_(memories.count, Held(graph.data(), memories.bytes)) {
+        held_(held_at_first(graph, memories)) {
     note_blocks();
   }
 
@@ -214,7 +227,7 @@ class ListSchedule {
         ready_at_(graph.tasks()),
         free_(memories.count),
         link_free_(memories.count),
-        held_(memories.count, Held(graph.data(), memories.bytes)) {}
+        held_(held_at_first(graph, memories)) {}
 
   std::vector<Placed> run(std::span<const Number> order) {
     std::vector<std::pair<Time, Placed>> placed;

@@ -131,7 +131,11 @@ class Search {
 
   Planned run() {
     // Where all data fit, nothing is loaded twice in any order.
-    if (!all_fit()) search(kinds(false), 1, 1);
+    if (!all_fit()) {
+      search(kinds(false), 1, 1);
+    } else {
+      try_blocks(one_block(graph_, units(Family::tasks)), 1);
+    }
     if (memories_.count > 1) {
       const std::vector<Number> orders[] = {by_path(graph_), order_of_best()};
       for (std::uint32_t count = 2; count <= memories_.count; ++count) {
@@ -168,6 +172,8 @@ class Search {
     const bool has_chains = has_long_units();
     const std::vector<Variant>& main = has_chains ? kinds.of_chains : kinds.of_others;
     const std::uint64_t memory = most > 1 ? share(most) : memories_.bytes;
+    // Chains that wait hold up all memories: there the paths decide.
+    most_served_first_ = most == 1 || !has_chains;
     const Blocks first = blocks_of(main.front(), memory);
     std::uint32_t count = least;
     double best = try_blocks(first, least);
@@ -207,7 +213,8 @@ class Search {
                        {.capacity = part_of(memory, variant.size),
                         .counts_bytes = variant.family == Family::tasks,
                         .falls = variant.falls,
-                        .owners_count = variant.owners_count});
+                        .owners_count = variant.owners_count,
+                        .most_served_first = most_served_first_});
   }
 
   double try_blocks(const Blocks& blocks, std::uint32_t count) {
@@ -240,6 +247,7 @@ class Search {
   const PlanGraph& graph_;
   const Memories memories_;
   std::array<std::optional<Units>, 3> units_;  // by family
+  bool most_served_first_ = true;              // inside blocks
   Planned best_;
 };
 

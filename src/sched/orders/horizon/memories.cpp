@@ -74,6 +74,7 @@ class Run {
     }
     for (Number datum = 0; datum < graph.data(); ++datum) {
       contents_[datum].exists = graph.has_home[datum];
+      if (!graph.initially.empty()) hold(datum, later);
     }
   }
 
@@ -89,6 +90,22 @@ class Run {
   }
 
  private:
+  // What is there before the first task. `first_use`: by memory and datum.
+  void hold(Number datum, const std::vector<std::vector<Number>>& first_use) {
+    const Initially& initially = graph_.initially[datum];
+    for (std::uint32_t number = 0; number < rules_.count; ++number) {
+      if ((initially.held >> number & 1) == 0) continue;
+      Memory& memory = memories_[number];
+      Replica& replica = memory.replicas[datum];
+      replica.there = true;
+      replica.next = first_use[number][datum];
+      memory.used += graph_.bytes[datum];
+      take_room(memory, graph_.bytes[datum]);
+      memory.leaving.emplace(replica.next, 0, datum);
+      if (initially.changed_in == number) contents_[datum].changed_in = number;
+    }
+  }
+
   // At home, as soon as what it reads is there.
   void step_elsewhere(Number task) {
     ++place_;

@@ -40,6 +40,13 @@ struct Use {
   bool writes = false;  // and is another afterwards
 };
 
+// Where a datum is before the first task.
+struct Initially {
+  std::uint64_t held = 0;  // memories that have it, a bit each
+  std::uint32_t changed_in =
+      kNone;  // the one that has its content alone; kNone: it is at home, too
+};
+
 // Tasks in an order of their own: those that can come early first (by the number of tasks on the longest path to them),
 // among these the ones with the longest path behind them, so that the order of submission decides little.
 struct PlanGraph {
@@ -52,6 +59,7 @@ struct PlanGraph {
   std::vector<Number> predecessors;  // by task: how many
   std::vector<std::uint64_t> bytes;  // by datum
   std::vector<bool> has_home;        // by datum: its content is somewhere before the first task
+  std::vector<Initially> initially;  // by datum; empty: no memory has any
 
   std::size_t tasks() const { return number.size(); }
   std::size_t data() const { return bytes.size(); }
