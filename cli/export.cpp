@@ -12,6 +12,7 @@
 
 #include "command_files.hpp"
 #include "exporters/exporters.hpp"
+#include "kernel_time_option.hpp"
 #include "output_file.hpp"
 #include "output_folder.hpp"
 #include "reports/catalogue.hpp"
@@ -25,32 +26,12 @@ namespace {
 using exporters::Format;
 
 struct ExportArguments {
+  explicit ExportArguments(CLI::App& command) : times(command) {}
   std::vector<std::string> traces;
   std::string format;
   std::string output;
-  std::vector<std::string> times;
+  KernelTimeOption times;
 };
-
-// "gemm@gpu=1.4e-3"; a codelet's name may have the signs, too.
-analysis::KernelTime parse_time(const std::string& text) {
-  const std::size_t equals = text.rfind('=');
-  const std::size_t at = text.rfind('@', equals);
-  if (equals == std::string::npos || at == std::string::npos || at == 0) {
-    throw UsageError(
-        fmt::format("--time {}: write CODELET@KIND=SECONDS, such as gemm@gpu=1.4e-3", text));
-  }
-  const std::string kind = text.substr(at + 1, equals - at - 1);
-  for (std::size_t k = 0; k < kProcessorKinds; ++k) {
-    if (kind != to_string(static_cast<ProcessorKind>(k))) continue;
-    const double seconds = reports::parse_real("--time", text.substr(equals + 1), 0);
-    if (seconds <= 0) throw UsageError(fmt::format("--time {}: the time must be above 0", text));
-    return {text.substr(0, at), static_cast<ProcessorKind>(k), seconds};
-  }
-  throw UsageError(fmt::format(
-      "--time {}: there is no kind of processor {}; there are cpu, emulated, gpu, opencl "
-      "and cuda",
-      text, kind));
-}
 
 std::string list_of_formats() {
   std::string list;
@@ -101,8 +82,7 @@ void export_run(const ExportArguments& arguments) {
     throw UsageError("say which recording: vicinal export TRACE --format FORMAT --output PATH");
   }
   const Format& format = wanted_format(arguments.format);
-  std::vector<analysis::KernelTime> times;
-  for (const std::string& text : arguments.times) times.push_back(parse_time(text));
+  const std::vector<analysis::KernelTime> times = arguments.times.times();
   if (!times.empty() && format.name != "graph") {
     throw UsageError(fmt::format(
         "--time: {} has what was recorded, only graph is played; leave it away", format.name));
@@ -151,7 +131,7 @@ std::string help_of_formats() {
 void add_export(CLI::App& app, Session& /*session*/) {
   CLI::App* command =
       app.add_subcommand("export", "Writes a recorded run in the format of another tool.");
-  auto arguments = std::make_shared<ExportArguments>();
+  auto arguments = std::make_shared<ExportArguments>(*command);
   command
       ->add_option(
           "trace", arguments->traces,
@@ -162,14 +142,6 @@ void add_export(CLI::App& app, Session& /*session*/) {
       ->add_option("-o,--output", arguments->output,
                    "The file, or the folder, which is made; -: the standard output.")
       ->type_name("PATH");
-  command
-      ->add_option("--time", arguments->times,
-                   "graph: what a task of a codelet takes on a kind of processor (cpu, emulated, "
-                   "gpu, opencl, cuda), "
-                   "such as gemm@gpu=1.4e-3; for each that the run did not use.")
-      ->type_name("CODELET@KIND=SECONDS")
-      ->expected(1)
-      ->take_all();
   command->callback([arguments] { export_run(*arguments); });
 }
 

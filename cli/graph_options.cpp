@@ -4,6 +4,7 @@
 #include <array>
 #include <limits>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -240,9 +241,12 @@ Bytes limit(const char* name, const std::string& text) {
   return bytes;
 }
 
+constexpr const char* kOneMemory =
+    "--memory and --ram: a machine without GPUs and devices has one memory; give one limit";
+
 }  // namespace
 
-MachineOptions::MachineOptions(CLI::App& command) {
+MachineOptions::MachineOptions(CLI::App& command, std::string usual) : name_(std::move(usual)) {
   const auto add = [&](const char* name, std::string& to, const std::string& type,
                        const char* sentence) {
     command.add_option(name, to, sentence)
@@ -283,8 +287,7 @@ machine::MachineChoice MachineOptions::choice() const {
       return node.kind == NodeKind::device;
     });
     if (!gpus && choice.ram) {
-      throw UsageError(
-          "--memory and --ram: a machine without GPUs and devices has one memory; give one limit");
+      throw UsageError(kOneMemory);
     }
     (gpus ? choice.gpu_memory : choice.ram) = memory;
   }
@@ -293,6 +296,29 @@ machine::MachineChoice MachineOptions::choice() const {
 
 machine::MachineModel MachineOptions::machine() const {
   return machine::load_machine(name_, choice());
+}
+
+machine::MachineModel MachineOptions::machine_or(machine::MachineModel other) const {
+  if (!name_.empty()) return machine();
+  for (const auto& [option, text] : {std::pair("--ranks", ranks_),
+                                     {"--gpus", gpus_},
+                                     {"--cpus", cpus_},
+                                     {"--cuda-devices", cuda_devices_},
+                                     {"--opencl-devices", opencl_devices_}}) {
+    if (text.empty()) continue;
+    throw UsageError(fmt::format(
+        "{}: of a recorded machine only the limits can be others; give --machine, too", option));
+  }
+  auto& nodes = other.description.nodes;
+  const bool devices = std::ranges::count(nodes, NodeKind::device, &NodeDescription::kind) > 0;
+  if (!devices && !memory_.empty() && !ram_.empty()) throw UsageError(kOneMemory);
+  for (NodeDescription& node : nodes) {
+    const bool is_device = node.kind == NodeKind::device;
+    if (node.kind == NodeKind::disk) continue;
+    if (!memory_.empty() && is_device == devices) node.limit = limit("--memory", memory_);
+    if (!ram_.empty() && !is_device) node.limit = limit("--ram", ram_);
+  }
+  return other;
 }
 
 std::optional<machine::ClusterModel> MachineOptions::cluster() const {

@@ -82,11 +82,16 @@ class GraphOptions {
 
 class MachineOptions {
  public:
-  explicit MachineOptions(CLI::App& command);
+  // `usual`: without --machine; empty: none.
+  explicit MachineOptions(CLI::App& command, std::string usual = "v100");
   MachineOptions(const MachineOptions&) = delete;
   MachineOptions& operator=(const MachineOptions&) = delete;
 
   machine::MachineModel machine() const;
+  // `other` with the limits that are asked for, where no machine is. Throws UsageError for what `other` cannot be asked for.
+  machine::MachineModel machine_or(machine::MachineModel other) const;
+  // machine_or() changes nothing.
+  bool is_as_given() const { return name_.empty() && memory_.empty() && ram_.empty(); }
   // Several hosts, one rank on each; none: one machine is asked for.
   std::optional<machine::ClusterModel> cluster() const;
   void add_to(CommandFiles& read) const;
@@ -102,7 +107,7 @@ class MachineOptions {
  private:
   machine::MachineChoice choice() const;
 
-  std::string name_ = "v100";
+  std::string name_;
   std::string gpus_;
   std::string cpus_;
   std::string ranks_;

@@ -144,6 +144,7 @@ int run(int argc, char** argv) {
   add_generate(app, session);
   add_simulate(app, session);
   add_plan(app, session);
+  add_replay(app, session);
   add_bounds(app, session);
   add_report(app, session);
   add_reproduce(app, session);

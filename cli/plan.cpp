@@ -13,13 +13,13 @@
 #include "analysis/recorded_plan.hpp"
 #include "command_files.hpp"
 #include "exporters/exporters.hpp"
+#include "file_in_memory.hpp"
 #include "graph_options.hpp"
 #include "graphs/task_names.hpp"
 #include "load_option.hpp"
 #include "output_file.hpp"
 #include "play/play.hpp"
 #include "play/unused_memories.hpp"
-#include "recording_in_memory.hpp"
 #include "report_output.hpp"
 #include "reports/catalogue.hpp"
 #include "reports/play_record.hpp"
@@ -99,12 +99,9 @@ int plan(const PlanArguments& arguments, Session& session) {
   Fastest fastest;
   ReportOutput output(session, report, arguments.files, true, policies.size());
   for (const std::string& policy : policies) {
-    const RecordingInMemory recording;
+    const FileInMemory recording("plan");
     Options one = with_policy(options, policy, 1);
     one.trace = recording.path();
-    if (one.trace.empty()) {
-      throw DeviceError("plan: the system gives no memory for a recording; close some files");
-    }
     one.trace_events = "tasks,submission,application";
     output.add(policy, [&] {
       reports::RunRecord record = reports::play_record(graph, machine, one, bounds, report);

@@ -47,6 +47,8 @@ class RuntimeOptions {
   RuntimeOptions(const RuntimeOptions&) = delete;
   RuntimeOptions& operator=(const RuntimeOptions&) = delete;
 
+  // The command has the option of this name.
+  bool has(const std::string& name) const { return options_.contains(name); }
   // What was given on the command line, or empty.
   std::string text(const std::string& name) const;
   // The policies that were asked for, by --policy or else by VICINAL_POLICY: one, several with commas between

@@ -31,6 +31,7 @@ void add_options(CLI::App& app, Session& session);
 void add_events(CLI::App& app, Session& session);
 void add_simulate(CLI::App& app, Session& session);
 void add_plan(CLI::App& app, Session& session);
+void add_replay(CLI::App& app, Session& session);
 void add_bounds(CLI::App& app, Session& session);
 void add_report(CLI::App& app, Session& session);
 void add_reproduce(CLI::App& app, Session& session);

@@ -8,10 +8,10 @@
 #include <fmt/format.h>
 
 #include "against_real.hpp"
+#include "file_in_memory.hpp"
 #include "graphs/task_names.hpp"
 #include "output_file.hpp"
 #include "play/unused_memories.hpp"
-#include "recording_in_memory.hpp"
 #include "report_output.hpp"
 #include "reports/catalogue.hpp"
 #include "reports/judge.hpp"
@@ -46,8 +46,7 @@ std::optional<reports::ReportVerdict> judged_in_memory(const graph::Graph& graph
                                                        const reports::RunBounds& bounds) {
   constexpr std::size_t kMostTasks = 2500;
   if (graph.tasks().size() > kMostTasks) return std::nullopt;
-  const RecordingInMemory recording;
-  if (recording.path().empty()) return std::nullopt;
+  const FileInMemory recording("recording");
   options.trace = recording.path();
   options.trace_events = "tasks,transfers,memory,scheduler,submission,application";
   static_cast<void>(reports::play_record(graph, machine, options, bounds));

@@ -418,7 +418,7 @@ if(TARGET vicinal_cli AND NOT VICINAL_SANITIZE AND NOT CMAKE_CROSSCOMPILING)
   if(Python3_FOUND)
     foreach(script against_real answers bad_input cg completion contention explain export export_graph export_sqlite files
             graph_files hostile interference load modes no_room own_files plan rank_recordings recordings report_page
-            reports reproduce signals simulated_ranks sweep verdicts)
+            replay reports reproduce signals simulated_ranks sweep verdicts)
       add_test(NAME cli/${script} COMMAND "${Python3_EXECUTABLE}" -B
                "${PROJECT_SOURCE_DIR}/tests/cli/${script}.py" $<TARGET_FILE:vicinal_cli>
                $<TARGET_FILE:vicinal_cuda_stand_in> ${CMAKE_CXX_COMPILER})

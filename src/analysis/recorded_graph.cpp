@@ -89,7 +89,7 @@ class Builder {
   Builder(const RecordedRun& run, const std::string& origin, std::span<const KernelTime> times)
       : run_(run), origin_(origin), times_(times), data_(run.data), contents_(data_) {}
 
-  Graph build() {
+  Graph build(TaskTimes task_times) {
     require_recorded();
     know_reductions();
     know_divided();
@@ -102,6 +102,7 @@ class Builder {
     add_tasks();
     add_application();
     require_times_used();
+    if (task_times == TaskTimes::own) give_own_times();
     graph::require_sound(graph_, origin_);
     return std::move(graph_);
   }
@@ -556,6 +557,39 @@ class Builder {
     }
   }
 
+  void give_own_times() {
+    std::vector<Graph::Kernel> own;
+    own.reserve(tasks_.size() + 2 * graph_.reductions().size());
+    const auto add = [&](Graph::Number number) -> Graph::Kernel& {
+      Graph::Kernel& kernel = own.emplace_back(graph_.kernels()[number]);
+      if (number < codelets_.size()) kernel.name = run_.names[codelets_[number].name];
+      return kernel;
+    };
+    for (std::size_t i = 0; i < tasks_.size(); ++i) {
+      const double ratio = ratio_to_mean(tasks_[i], kernels_[i]);
+      for (double& seconds : add(kernels_[i]).seconds) seconds *= ratio;
+    }
+    for (const Graph::Reduction& reduction : graph_.reductions()) {
+      add(reduction.neutral);
+      add(reduction.combine);
+    }
+    graph_.set_kernels(std::move(own));
+  }
+
+  // 1 where it did not run, and in simulation, where the codelet says how long each task takes.
+  double ratio_to_mean(const Placed& placed, Graph::Number kernel) const {
+    if (run_.facts.simulated || kernel >= codelets_.size()) return 1;
+    Measured own;
+    measure(run_.tasks[placed.task], own);
+    for (std::size_t kind = 0; kind < kProcessorKinds; ++kind) {
+      if (own.tasks[kind] == 0) continue;
+      const Measured& all = measured_[kernel];
+      const double mean = all.seconds[kind] / static_cast<double>(all.tasks[kind]);
+      return mean > 0 ? std::max(1e-9, own.seconds[kind]) / mean : 1;
+    }
+    return 1;
+  }
+
   std::string name_of(Placed placed) const {
     const TaskOfRun& task = run_.tasks[placed.task];
     if (placed.role == Placed::Role::begin) return run_.name_of(placed.task) + " is divided";
@@ -606,8 +640,8 @@ class Builder {
 }  // namespace
 
 graph::Graph graph_of(const RecordedRun& run, const std::string& origin,
-                      std::span<const KernelTime> times) {
-  return Builder(run, origin, times).build();
+                      std::span<const KernelTime> times, TaskTimes task_times) {
+  return Builder(run, origin, times).build(task_times);
 }
 
 }  // namespace vicinal::analysis

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "analysis/recorded_job.hpp"
 #include "analysis/recorded_run.hpp"
-#include "graph/graph.hpp"
 #include "machine/machine_model.hpp"
 #include "vicinal/options.hpp"
 
@@ -39,10 +39,7 @@ class WhatIf {
   std::optional<Prediction> played(const machine::MachineModel& machine,
                                    const Options& options) const;
 
-  std::optional<graph::Graph> graph_;
-  machine::MachineModel machine_;
-  Options options_;
-  bool filled_ = false;  // what the tasks read is in memory when the run begins
+  std::optional<RecordedJob> job_;
 };
 
 }  // namespace vicinal::analysis

@@ -33,20 +33,6 @@ std::uint64_t tasks_run(const RecordedRun& run) {
   return static_cast<std::uint64_t>(std::ranges::count_if(run.tasks, analysis::ran_on_worker));
 }
 
-// What the run said of itself counts, or else the time to the end of the last task.
-std::int64_t took(const RecordedRun& run, const analysis::CriticalPath& path) {
-  if (run.begin > 0) {
-    const auto told = std::ranges::find(run.facts.told, std::string("result.seconds"),
-                                        &std::pair<std::string, std::string>::first);
-    double seconds = 0;
-    if (told != run.facts.told.end()) {
-      std::from_chars(told->second.data(), told->second.data() + told->second.size(), seconds);
-    }
-    return seconds > 0 ? Time::from_seconds(seconds).ns : run.length();
-  }
-  return path.length();
-}
-
 // "Of the recording: prepare 120 ms, run 3.1 s, check 0.6 s. What follows is of the run."
 std::string phases_text(const RecordedRun& run) {
   constexpr std::size_t kMostPhases = 8;
@@ -80,7 +66,7 @@ std::string bounds_text(const Context& context) {
         std::from_chars(value.data(), value.data() + value.size(), bound);
     }
   }
-  const std::int64_t took_ns = took(context.run, context.of.path);
+  const std::int64_t took_ns = time_of_run_proper(context.run, context.of.path);
   if (bound <= 0 || took_ns <= 0) return "";
   return fmt::format(
       "No schedule of these tasks is faster than {}: the run took {:.2f} times that.\n",
@@ -95,7 +81,7 @@ std::string what_ran(const Context& context) {
   text += facts.simulated ? ", simulated" : "";
   text += fmt::format(": {} on {} took {}.\n", counted(tasks_run(run), "task", "tasks"),
                       counted(analysis::worker_count(run), "worker", "workers"),
-                      duration(took(run, context.of.path)));
+                      duration(time_of_run_proper(run, context.of.path)));
   text += bounds_text(context) + phases_text(run);
   if (!facts.command.empty()) text += facts.command + "\n";
   if (!run.complete) {

@@ -1,8 +1,11 @@
 #include "reports/own_results.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
 #include <exception>
 #include <optional>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -58,6 +61,13 @@ std::optional<RunBounds> bounds_of(const RecordedRun& run) {
   }
 }
 
+// Of a fact that the run was told.
+std::uint64_t whole_or(const std::string& text, std::uint64_t other) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() ? value : other;
+}
+
 }  // namespace
 
 Told own_results(const RecordedRun& run, const analysis::Analyses& analyses) {
@@ -81,6 +91,56 @@ Told own_results(const RecordedRun& run, const analysis::Analyses& analyses) {
   add("bound.transfer_seconds", bounds->transfer_seconds);
   told.emplace_back("bound.bytes_in", fmt::format("{}", bounds->bytes_in().value));
   told.emplace_back("bound.bytes_out", fmt::format("{}", bounds->bytes_out().value));
+  return told;
+}
+
+std::int64_t time_of_run_proper(const RecordedRun& run, const analysis::CriticalPath& path) {
+  if (run.begin == 0) return path.length();
+  const auto told = std::ranges::find(run.facts.told, std::string("result.seconds"),
+                                      &std::pair<std::string, std::string>::first);
+  double seconds = 0;
+  if (told != run.facts.told.end()) {
+    std::from_chars(told->second.data(), told->second.data() + told->second.size(), seconds);
+  }
+  return seconds > 0 ? Time::from_seconds(seconds).ns : run.length();
+}
+
+RunRecord recorded_record(const RecordedRun& run, const analysis::Analyses& analyses) {
+  RunRecord record;
+  record.policy = run.facts.policy;
+  record.seconds = static_cast<double>(time_of_run_proper(run, analyses.path)) * 1e-9;
+  const Moved bytes = moved(run, analyses.traffic);
+  record.bytes_in = {bytes.in};
+  record.bytes_out = {bytes.out};
+  for (const auto& [name, value] : run.facts.told) {
+    if (name == "result.bytes_in") record.bytes_in = {whole_or(value, bytes.in)};
+    if (name == "result.bytes_out") record.bytes_out = {whole_or(value, bytes.out)};
+  }
+  const auto& machine = run.facts.machine;
+  record.workers = static_cast<std::uint32_t>(machine.workers.size());
+  double busy = 0;
+  for (const analysis::TaskOfRun& task : run.tasks) {
+    if (!task.ran() || task.kind != analysis::KindOfTask::compute) continue;
+    ++record.tasks;
+    busy += static_cast<double>(task.ended - task.started) * 1e-9;
+  }
+  record.idle_seconds = std::max(0.0, record.seconds * record.workers - busy);
+  for (const analysis::TrafficOfLink& link : analyses.traffic.links) {
+    if (link.from >= machine.nodes.size() || link.to >= machine.nodes.size()) continue;
+    record.links.push_back(
+        {.name = machine.nodes[link.from].name + "->" + machine.nodes[link.to].name,
+         .bytes = {link.bytes},
+         .copies = link.copies});
+  }
+  return record;
+}
+
+ToldBytes told_bounds(const RecordedRun& run) {
+  ToldBytes told;
+  for (const auto& [name, value] : run.facts.told) {
+    if (name == "bound.bytes_in") told.in = {whole_or(value, 0)};
+    if (name == "bound.bytes_out") told.out = {whole_or(value, 0)};
+  }
   return told;
 }
 

@@ -7,7 +7,6 @@
 
 #include "bounds/graph_bounds.hpp"
 #include "graph/kernel_times.hpp"
-#include "play/play.hpp"
 #include "reports/bounds_report.hpp"
 #include "reports/notes.hpp"
 
@@ -43,7 +42,8 @@ RunRecord record_of(const graph::Graph& graph, const machine::MachineModel& mach
 }  // namespace
 
 RunRecord play_record(const graph::Graph& graph, const machine::MachineModel& machine,
-                      const Options& options, const RunBounds& bounds, const Report& report) {
+                      const Options& options, const RunBounds& bounds, const Report& report,
+                      std::optional<play::StartingPlace> place) {
   RecordingOutcome recording;
   const play::Hooks hooks{.begun = [&](Runtime& runtime) { note_run(runtime, report); },
                           .ended =
@@ -54,8 +54,8 @@ RunRecord play_record(const graph::Graph& graph, const machine::MachineModel& ma
                                 end_recording(runtime, record);
                                 recording = std::move(record.recording);
                               }};
-  const play::Played played = play::play(graph, machine, options, 1,
-                                         play::starting_place(graph, machine.description), hooks);
+  if (!place) place = play::starting_place(graph, machine.description);
+  const play::Played played = play::play(graph, machine, options, 1, *place, hooks);
   RunRecord record = record_of(graph, machine, options.policy, bounds, played);
   record.recording = std::move(recording);
   return record;

@@ -1,5 +1,6 @@
 #include "analysis/recorded_graph.hpp"
 
+#include <array>
 #include <string>
 #include <vector>
 
@@ -46,6 +47,28 @@ TEST(RecordedGraph, TimesOfARealRunAreMeansOfEachKindOfProcessor) {
   EXPECT_EQ(seconds(graph, 0, ProcessorKind::gpu), 0);
 }
 
+TEST(RecordedGraph, TimesOfTheirOwnAreThoseThatTasksTook) {
+  MadeRun made(1, 1);
+  const std::uint32_t x = made.datum("x", 8);
+  made.task("axpy", from_to(0, 2000), {{x, AccessMode::RW}});
+  made.task("axpy", from_to(2000, 6000), {{x, AccessMode::RW}});
+  made.task("axpy", from_to(6000, 6500, 1), {{x, AccessMode::RW}});
+  TaskOfRun failed = from_to(7000, 90000);
+  failed.outcome = Outcome::failed;
+  made.task("axpy", failed, {{x, AccessMode::RW}});
+  const Graph graph = graph_of(made.run, "run", {}, TaskTimes::own);
+  ASSERT_EQ(graph.kernels().size(), 4U);
+  // On the other kind of processor longer or shorter by as much.
+  const std::array<std::array<double, 2>, 4> expected{
+      {{2e-6, 0.5e-6 * 2 / 3}, {4e-6, 0.5e-6 * 4 / 3}, {3e-6, 0.5e-6}, {3e-6, 0.5e-6}}};
+  for (std::size_t task = 0; task < expected.size(); ++task) {
+    EXPECT_EQ(graph.tasks()[task].kernel, task);
+    EXPECT_EQ(graph.kernels()[task].name, "axpy");
+    EXPECT_DOUBLE_EQ(seconds(graph, task, ProcessorKind::cpu), expected[task][0]);
+    EXPECT_DOUBLE_EQ(seconds(graph, task, ProcessorKind::emulated), expected[task][1]);
+  }
+}
+
 TEST(RecordedGraph, WhatACodeletWasGivenHoldsInSimulation) {
   MadeRun made(1);
   made.run.facts.simulated = true;
@@ -60,6 +83,10 @@ TEST(RecordedGraph, WhatACodeletWasGivenHoldsInSimulation) {
   const Graph graph = graph_of(made.run, "run");
   ASSERT_EQ(graph.kernels().size(), 2U);
   EXPECT_EQ(graph.kernels()[0].name, "gemm");
+  const Graph own = graph_of(made.run, "run", {}, TaskTimes::own);
+  ASSERT_EQ(own.kernels().size(), 2U);
+  EXPECT_EQ(own.kernels()[1].name, "gemm");
+  EXPECT_DOUBLE_EQ(seconds(own, 1, ProcessorKind::cpu), 2.5e-6);
   EXPECT_EQ(graph.kernels()[1].name, "gemm#2");
   EXPECT_DOUBLE_EQ(seconds(graph, 0, ProcessorKind::cpu), 1.5e-6);
   EXPECT_DOUBLE_EQ(seconds(graph, 1, ProcessorKind::cpu), 2.5e-6);
