@@ -179,5 +179,40 @@ TEST_P(GraphsThatReduce, MoveACopyFromEachAcceleratorThatReduced) {
   EXPECT_EQ(moved, kSum * (used - 1));
 }
 
+// What reads the sum is planned when the tasks before it have been: each iteration by itself, from where the one before it
+// leaves the data.
+TEST(Horizon, LeavesDataWhereTheIterationBeforeHadThem) {
+  const machine::MachineModel machine = machine::load_machine("v100p", {.gpus = 2});
+  constexpr Graph::Number kParts = 16;
+  constexpr int kIterations = 10;
+  Graph graph;
+  graph.application().precision = "float";
+  for (const double seconds : {2e-4, 1e-6, 1e-6, 1e-6}) {
+    Graph::Kernel kernel{.name = "k" + std::to_string(graph.kernels().size())};
+    kernel.seconds[kGpu] = seconds;
+    graph.add_kernel(kernel);
+  }
+  for (Graph::Number part = 0; part < kParts; ++part) {
+    graph.add_datum({.bytes = 4_MiB, .home = NodeKind::ram}, "part" + std::to_string(part));
+  }
+  const Graph::Number sum = graph.add_datum({.bytes = {8}}, "sum");
+  const Graph::Number step = graph.add_datum({.bytes = {8}}, "step");
+  graph.add_reduction({.datum = sum, .neutral = 1, .combine = 2});
+  for (int iteration = 0; iteration < kIterations; ++iteration) {
+    for (Graph::Number part = 0; part < kParts; ++part) {
+      graph.add_task(0, {{{part, AccessMode::RW}, {sum, AccessMode::reduction}}});
+    }
+    graph.add_task(3, {{{sum, AccessMode::RW}, {step, AccessMode::W}}});
+  }
+  Options options{.policy = "horizon"};
+  options.models = "none";
+  const play::Played played = play::play(graph, machine, options);
+  Bytes moved;
+  for (const LinkStatistics& link : played.last.links) moved += link.bytes;
+  // Each part comes once and goes home once.
+  EXPECT_LE(moved, 4_MiB * (2 * kParts + 2));
+  for (const WorkerStatistics& worker : played.after.workers) EXPECT_GE(worker.tasks, 60U);
+}
+
 }  // namespace
 }  // namespace vicinal
