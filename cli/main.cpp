@@ -18,10 +18,10 @@
 #include "reports/catalogue.hpp"
 #include "session.hpp"
 #include "vicinal/error.hpp"
+#include "vicinal/version.hpp"
 
 #if VICINAL_HAVE_BLAS
 #include "linalg/openblas.hpp"
-#include "vicinal/version.hpp"
 #endif
 
 namespace vicinal::cli {

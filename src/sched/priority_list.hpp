@@ -134,8 +134,8 @@ class PriorityList {
     return nullptr;
   }
 
-  // Not empty, and the priority is not that of the top.
-  void push_other(Item& item, int priority, void (Bucket::*push)(Item&)) {
+  // Not empty, and the priority is not that of the top. Seldom, and apart from the rest, which many tasks pass.
+  [[gnu::noinline]] void push_other(Item& item, int priority, void (Bucket::*push)(Item&)) {
     if (priority > top_priority_) {
       bucket_of(top_priority_) = std::exchange(top_, Bucket{});
       top_priority_ = priority;
