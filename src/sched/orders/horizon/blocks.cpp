@@ -313,7 +313,8 @@ class Inside {
         const Number user = task_of_use_[i];
         if (missing_[user] == 1 && blocked_[user] == 0) first = std::min(first, user);
       }
-      return first;
+      if (first != kNone) return first;
+      released_.pop();  // it stands there from a block before
     }
     return kNone;
   }
