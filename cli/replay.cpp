@@ -116,10 +116,10 @@ int replay(const ReplayArguments& arguments, Session& session) {
   for (const std::string& sentence : play::unused_memories(job.graph, machine)) {
     fmt::print(stderr, "vicinal: warning: {}\n", sentence);
   }
-  reports::RunBounds bounds = reports::play_bounds(job.graph, machine);
   reports::RunBounds recorded_bounds = reports::play_bounds(job.graph, job.machine);
   keep_larger(recorded_bounds, reports::told_bounds(run));
-  if (arguments.machine.is_as_given()) bounds = recorded_bounds;
+  const reports::RunBounds bounds =
+      arguments.machine.is_as_given() ? recorded_bounds : reports::play_bounds(job.graph, machine);
   const Options options = options_of(arguments, job.options);
 
   const bool has_nodes = has_nodes_of(plan, machine.description);

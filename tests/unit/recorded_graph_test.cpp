@@ -30,7 +30,8 @@ double seconds(const Graph& graph, std::size_t kernel, ProcessorKind kind) {
   return graph.kernels()[kernel].seconds[static_cast<std::size_t>(kind)];
 }
 
-TEST(RecordedGraph, TimesOfARealRunAreMeansOfEachKindOfProcessor) {
+// Two tasks ran on a core, a third on the other kind of processor; the last failed.
+MadeRun four_tasks() {
   MadeRun made(1, 1);
   const std::uint32_t x = made.datum("x", 8);
   made.task("axpy", from_to(0, 2000), {{x, AccessMode::RW}});
@@ -39,6 +40,11 @@ TEST(RecordedGraph, TimesOfARealRunAreMeansOfEachKindOfProcessor) {
   TaskOfRun failed = from_to(7000, 90000);
   failed.outcome = Outcome::failed;
   made.task("axpy", failed, {{x, AccessMode::RW}});
+  return made;
+}
+
+TEST(RecordedGraph, TimesOfARealRunAreMeansOfEachKindOfProcessor) {
+  const MadeRun made = four_tasks();
   const Graph graph = graph_of(made.run, "run");
   ASSERT_EQ(graph.kernels().size(), 1U);
   EXPECT_EQ(graph.tasks().size(), 4U);
@@ -48,14 +54,7 @@ TEST(RecordedGraph, TimesOfARealRunAreMeansOfEachKindOfProcessor) {
 }
 
 TEST(RecordedGraph, TimesOfTheirOwnAreThoseThatTasksTook) {
-  MadeRun made(1, 1);
-  const std::uint32_t x = made.datum("x", 8);
-  made.task("axpy", from_to(0, 2000), {{x, AccessMode::RW}});
-  made.task("axpy", from_to(2000, 6000), {{x, AccessMode::RW}});
-  made.task("axpy", from_to(6000, 6500, 1), {{x, AccessMode::RW}});
-  TaskOfRun failed = from_to(7000, 90000);
-  failed.outcome = Outcome::failed;
-  made.task("axpy", failed, {{x, AccessMode::RW}});
+  const MadeRun made = four_tasks();
   const Graph graph = graph_of(made.run, "run", {}, TaskTimes::own);
   ASSERT_EQ(graph.kernels().size(), 4U);
   // On the other kind of processor longer or shorter by as much.

@@ -102,7 +102,7 @@ class Packaged final : public Policy {
     nodes_.start(context);
     future_.start(context);
     queues_.resize(nodes_.count());
-    ahead_.start(context, nodes_);
+    ahead_.start(context, nodes_, followed_.has_value());
     if (followed_) followed_->start(nodes_);
   }
 
