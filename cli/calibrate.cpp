@@ -40,11 +40,11 @@ struct CalibrateArguments {
   std::string tile = "512";
 };
 
-std::vector<calibration::KernelSet> kernels_of(std::uint64_t tile) {
+std::vector<calibration::KernelSet> kernels_of(std::uint64_t tile, const Options& options) {
 #if VICINAL_HAVE_BLAS
-  return linalg::kernel_sets(tile);
+  return linalg::kernel_sets(tile, options.memory);
 #else
-  (void)tile;
+  (void)tile, (void)options;
   return {};
 #endif
 }
@@ -75,7 +75,7 @@ void calibrate(const CalibrateArguments& arguments) {
   files.writes("--output", arguments.output);
   arguments.runtime.add_files(files, options, {options.policy});
   files.require();
-  const auto kernels = kernels_of(tile);
+  const auto kernels = kernels_of(tile, options);
   const auto progress = [](std::string_view what) { fmt::print(stderr, "measuring: {}\n", what); };
   calibration::Calibration calibration =
       calibration::calibrate(options, kernels, kept_on_disk(tile), progress);

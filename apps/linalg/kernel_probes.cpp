@@ -24,9 +24,9 @@ namespace {
 
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kHugePage = 2 << 20;
-// Per thread: so much that an operand has left the caches when its turn comes, that of several cores, too.
+// Per thread, at most: so much that an operand has left the caches when its turn comes, that of several cores, too.
 // Two cores with one of 32 MiB: with half of the pool potrf, trsm and syrk of 512 are 2 % faster.
-constexpr std::uint64_t kPoolBytes = 64 << 20;
+constexpr std::uint64_t kMostPoolBytes = 64 << 20;
 // Deeper block rows are not timed as deep as they are.
 constexpr std::uint64_t kMostBlockRow = 32 << 20;
 
@@ -94,9 +94,9 @@ std::vector<T> tile_content(std::uint64_t tile) {
 template <typename T>
 class Pool {
  public:
-  explicit Pool(std::uint64_t tile, std::uint64_t largest_task)
+  Pool(std::uint64_t tile, Bytes wanted, std::uint64_t largest_task)
       : slot_(round_up(tile * tile * sizeof(T), kPage)),
-        bytes_(round_up(std::max(kPoolBytes, largest_task), slot_)),
+        bytes_(round_up(std::max(wanted.value, largest_task), slot_)),
         memory_(
             static_cast<std::byte*>(std::aligned_alloc(kHugePage, round_up(bytes_, kHugePage)))),
         saved_(tile_content<T>(tile)) {
@@ -134,12 +134,12 @@ class Pool {
 };
 
 // In each thread. Every call takes the next slots and leaves what it wrote as it was, so that numbers
-// neither grow nor vanish (denormals are slow), and nothing that it takes is in the cache for that.
+// neither grow nor vanish (denormals are slow), and nothing that it takes is in a core's cache for that.
 template <typename T>
 class Bench {
  public:
-  Bench(std::uint64_t tile, std::shared_ptr<const Probes> probes)
-      : probes_(std::move(probes)), pool_(tile, largest_task(*probes_, tile)) {}
+  Bench(std::uint64_t tile, Bytes memory, std::shared_ptr<const Probes> probes)
+      : probes_(std::move(probes)), pool_(tile, memory, largest_task(*probes_, tile)) {}
 
   // Seconds of one run of all its calls.
   double run(std::size_t kernel) {
@@ -203,7 +203,7 @@ std::vector<calibration::KernelSet::Call> calls_of(const std::shared_ptr<const P
 }
 
 template <typename T>
-calibration::KernelSet kernel_set(std::uint64_t tile) {
+calibration::KernelSet kernel_set(std::uint64_t tile, Bytes memory) {
   const auto probes = probes_of<T>(tile);
   calibration::KernelSet set;
   set.precision = to_string(kPrecisionOf<T>);
@@ -216,8 +216,8 @@ calibration::KernelSet kernel_set(std::uint64_t tile) {
       std::memcpy(to + at, content.data(), std::min(of_tile, bytes.value - at));
     }
   };
-  set.prepare = [tile, probes] {
-    auto bench = std::make_shared<Bench<T>>(tile, probes);
+  set.prepare = [tile, memory, probes] {
+    auto bench = std::make_shared<Bench<T>>(tile, memory, probes);
     return [bench](std::size_t kernel) { return bench->run(kernel); };
   };
   return set;
@@ -225,8 +225,10 @@ calibration::KernelSet kernel_set(std::uint64_t tile) {
 
 }  // namespace
 
-std::vector<calibration::KernelSet> kernel_sets(std::uint64_t tile) {
-  return {kernel_set<double>(tile), kernel_set<float>(tile)};
+std::vector<calibration::KernelSet> kernel_sets(std::uint64_t tile, std::optional<Bytes> memory) {
+  constexpr Bytes kMost{kMostPoolBytes};
+  const Bytes pool = std::min(memory.value_or(kMost), kMost);
+  return {kernel_set<double>(tile, pool), kernel_set<float>(tile, pool)};
 }
 
 }  // namespace vicinal::linalg

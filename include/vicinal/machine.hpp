@@ -73,6 +73,7 @@ struct WorkerDescription {
   // --- simulation: an accelerator's kernels run while its thread spends these times
   Time task_overhead = {};     // of a thread before each task
   Time copy_overhead = {};     // of a thread before each copy to the worker's node or from it
+  Time wake_latency = {};      // until a thread that sleeps looks for the work that it is woken for
   std::uint32_t pipeline = 1;  // kernels launched and not ended, at most
   // Segments, by number, on which its kernels draw what their codelets demand (Codelet::demands).
   std::vector<std::uint32_t> draws_on = {};

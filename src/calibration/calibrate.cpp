@@ -53,6 +53,19 @@ struct Overheads {
   Time execution;
 };
 
+Options alone(Options options) {
+  options.workers = 1;
+  options.submitter_works = true;
+  options.accelerators = 0;
+  options.cuda_devices = 0;
+  options.opencl_devices = 0;
+  options.window_tasks = 0;
+  options.window_bytes = {};
+  options.compute_priorities = false;
+  options.stall_seconds = 0;
+  return options;
+}
+
 // Empty tasks with the operands of a matrix product, one thread: it submits all of them and then runs
 // all of them, so that both can be told apart.
 class OverheadTest {
@@ -82,19 +95,6 @@ class OverheadTest {
   static constexpr std::size_t kTasks = 20'000;
   static constexpr std::size_t kData = 64;
 
-  static Options alone(Options options) {
-    options.workers = 1;
-    options.submitter_works = true;
-    options.accelerators = 0;
-    options.cuda_devices = 0;
-    options.opencl_devices = 0;
-    options.window_tasks = 0;
-    options.window_bytes = {};
-    options.compute_priorities = false;
-    options.stall_seconds = 0;
-    return options;
-  }
-
   const Codelet empty_{.name = "empty", .cpu = [](KernelContext&) {}};
   std::array<double, 3 * kData> values_{};
   std::array<Handle, 3 * kData> handles_{};
@@ -114,6 +114,28 @@ void measure_overheads(const Options& options, Calibration& result) {
   }
   result.submit_overhead = median(submissions);
   result.task_overhead = median(executions);
+}
+
+// From the submission of a task to its begin on a worker that sleeps: as long as in a run whose workers wait for data.
+Time measure_wake(Options options) {
+  constexpr int kWakes = 200;
+  constexpr std::chrono::microseconds kAsleep{300};
+  options = alone(std::move(options));
+  options.submitter_works = false;
+  const Codelet note_begin{.name = "note_begin", .cpu = [](KernelContext& context) {
+                             *context.parameter<Time*>() = drivers::monotonic_now();
+                           }};
+  Time begun;
+  Runtime runtime(options);
+  std::vector<Time> latencies;
+  for (int i = 0; i < kWakes; ++i) {
+    std::this_thread::sleep_for(kAsleep);
+    const Time begin = drivers::monotonic_now();
+    runtime.submit({.codelet = &note_begin, .parameters = &begun});
+    runtime.wait();
+    latencies.push_back(begun - begin);
+  }
+  return median(std::move(latencies));
 }
 
 // --- Disk -----------------------------------------------------------------------------------------
@@ -136,6 +158,20 @@ drivers::BandwidthTest disk_test(const Options& options, Bytes copy, Bytes bytes
   return test;
 }
 
+// Of as many copies at once as a run has in flight in the mean: more wait for each other in the kernel.
+BytesPerSecond measure_first_writes(const Options& options, Bytes copy) {
+  constexpr int kFiles = 3;
+  constexpr std::uint32_t kAtOnce = 2;
+  drivers::BandwidthTest test = disk_test(options, copy, 64_MiB);
+  test.copies = std::min(test.copies, kAtOnce);
+  std::vector<double> rates;
+  for (int i = 0; i < kFiles; ++i) {
+    rates.push_back(drivers::DiskCopies(options.disk, test).write().value);
+  }
+  std::ranges::nth_element(rates, rates.begin() + kFiles / 2);
+  return {rates[kFiles / 2]};
+}
+
 // A first look at the bandwidth, then as much as is copied in some seconds, and more than a disk's own
 // cache if that can be had. Then one copy at a time, as it mostly is in a run: what it takes longer is
 // latency.
@@ -154,9 +190,10 @@ MeasuredDisk measure_disk(const Options& options, Bytes copy) {
   const auto longer = [&](BytesPerSecond one, BytesPerSecond several) {
     return std::max(Time{0}, duration(test.tile, one) - duration(test.tile, several));
   };
+  const BytesPerSecond first_write = measure_first_writes(options, copy);
   return {.read = all.read,
           .write = all.write,
-          .first_write = all.first_write < all.write ? all.first_write : BytesPerSecond{},
+          .first_write = first_write < all.write ? first_write : BytesPerSecond{},
           .both = all.both,
           .latency = {(longer(alone.read, all.read) + longer(alone.write, all.write)).ns / 2},
           .direct_io = all.direct_io,
@@ -310,6 +347,7 @@ Calibration calibrate(const Options& options, std::span<const KernelSet> kernels
   result.workers = cpu_workers(Runtime(options).machine());  // refuses options that cannot be
   progress("what the runtime costs per task");
   measure_overheads(options, result);
+  result.wake_latency = std::max(Time{0}, measure_wake(options) - result.task_overhead);
   if (!options.disk.empty()) {
     progress("disk");
     result.disk = kernels.empty() ? measure_disk(options, copy)

@@ -115,8 +115,9 @@ struct Calibration {
   std::string name;       // of the machine
   std::string processor;  // as the system calls it
   std::uint32_t workers = 0;
-  Time submit_overhead;  // of the application, per task
-  Time task_overhead;    // of a worker, per task
+  Time submit_overhead;    // of the application, per task
+  Time task_overhead;      // of a worker, per task
+  Time wake_latency = {};  // of a worker that sleeps, until it runs the task that it is woken for
   std::optional<Bytes> memory;
   std::optional<MeasuredDisk> disk;
   std::optional<MeasuredLinks> links;

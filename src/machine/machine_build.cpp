@@ -157,7 +157,8 @@ void Builder::add_workers() {
                                 .kind = ProcessorKind::cpu,
                                 .node = kRam,
                                 .task_overhead = text_.cpu.task_overhead,
-                                .copy_overhead = text_.cpu.copy_overhead});
+                                .copy_overhead = text_.cpu.copy_overhead,
+                                .wake_latency = text_.cpu.wake_latency});
   }
   for (std::uint32_t gpu = 0; gpu < gpus_; ++gpu) {
     machine_.workers.push_back({.id = WorkerId{cpu_workers_ + gpu},

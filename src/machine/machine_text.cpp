@@ -118,13 +118,15 @@ void read_workers_by_default(const TomlTable& table, std::uint32_t most,
 }
 
 CpuText read_cpu(const TomlTable& table) {
-  table.allow({"most", "by_default", "drive_gpus", "task_overhead", "copy_overhead", "draws_on"});
+  table.allow({"most", "by_default", "drive_gpus", "task_overhead", "copy_overhead", "wake_latency",
+               "draws_on"});
   CpuText cpu;
   cpu.most = table.value("most").count(0, kMostCpuWorkers);
   read_workers_by_default(table, cpu.most, cpu.by_default);
   if (const auto drive = table.find("drive_gpus")) cpu.drive_gpus = drive->flag();
   cpu.task_overhead = table.time_or_zero("task_overhead");
   cpu.copy_overhead = table.time_or_zero("copy_overhead");
+  cpu.wake_latency = table.time_or_zero("wake_latency");
   return cpu;
 }
 

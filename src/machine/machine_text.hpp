@@ -70,6 +70,7 @@ struct CpuText {
   bool drive_gpus = false;  // each GPU takes one of the workers away
   Time task_overhead;
   Time copy_overhead;
+  Time wake_latency;
   std::vector<std::uint32_t> draws_on;  // indices of MachineText::segments
 };
 

@@ -57,6 +57,8 @@ void require_workers(const MachineDescription& machine) {
     require(worker.pipeline > 0, part, "it must launch one kernel at least (pipeline)");
     require(is_time(worker.task_overhead) && is_time(worker.copy_overhead), part,
             "its overheads must not be below 0, nor longer than a day");
+    require(is_time(worker.wake_latency), part,
+            "its wake_latency must not be below 0, nor longer than a day");
     for (const std::uint32_t segment : worker.draws_on) {
       require(segment < machine.segments.size(), part,
               "there is no segment of that number (draws_on)");

@@ -91,8 +91,9 @@ void FairRates::share_by_class(std::span<Flow* const> flows) {
   if (!kernels_.empty()) {
     give(&Capacity::for_copies);
     fill(copies_);
-    give(&Capacity::for_kernels);
+    give(&Capacity::all);
     take(copies_);
+    cut_to_what_kernels_can_use();
     fill(kernels_);
   }
   give(&Capacity::all);
@@ -125,10 +126,13 @@ Capacity FairRates::capacity_of(const State& resource) const {
 
 // To whom shares next, of each resource in use.
 void FairRates::give(double Capacity::*part) {
+  for (const Resource r : used_) resources_[r].left = resources_[r].now.*part;
+}
+
+void FairRates::cut_to_what_kernels_can_use() {
   for (const Resource r : used_) {
     State& resource = resources_[r];
-    resource.left = resource.now.*part;
-    resource.toll = part == &Capacity::for_kernels ? resource.left / resource.now.all : 1;
+    resource.left = std::min(resource.left, resource.now.for_kernels);
   }
 }
 
@@ -137,7 +141,7 @@ void FairRates::take(const base::SureVector<Flow*>& flows) {
   for (const Flow* const flow : flows) {
     for (const Demand& demand : flow->demands) {
       State& resource = resources_[demand.resource];
-      resource.left = std::max(0.0, resource.left - demand.weight * flow->rate * resource.toll);
+      resource.left = std::max(0.0, resource.left - demand.weight * flow->rate);
     }
   }
 }

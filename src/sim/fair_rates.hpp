@@ -37,7 +37,7 @@ struct Demand {
 struct Capacity {
   double all = 0;         // above 0
   double for_copies = 0;  // kept for copies that can use it: from 0 to `all`
-  // What kernels can use while copies take nothing: from 0 to `all`. Copies take the same share of it as of `all`.
+  // What kernels can use: from 0 to `all`. Copies take first of what kernels cannot use.
   double for_kernels = 0;
 };
 // Demands of active flows.
@@ -89,7 +89,6 @@ class FairRates {
     std::uint32_t kernels = 0;  // demands of kernels
     double left = 0;            // of the capacity, for flows without a rate
     double weights = 0;         // of their demands
-    double toll = 1;            // that a unit takes of what is left
     Capacity now = {};
   };
   void count(std::span<Flow* const> flows);
@@ -98,6 +97,7 @@ class FairRates {
   void find_capacities();
   Capacity capacity_of(const State& resource) const;
   void give(double Capacity::*part);
+  void cut_to_what_kernels_can_use();
   void take(const base::SureVector<Flow*>& flows);
   void fill(const base::SureVector<Flow*>& flows);
   double slowest_most() const;

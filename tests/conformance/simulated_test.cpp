@@ -361,6 +361,7 @@ TEST(Runtime, ASimulatedMachineThatCannotBeIsRefusedNamingThePart) {
       {[](MachineDescription& m) { m.workers[1].node = NodeId{3}; }, "worker 1: there is no node"},
       {[](MachineDescription& m) { m.workers[1].pipeline = 0; }, "worker 1"},
       {[](MachineDescription& m) { m.workers[0].task_overhead = Time{-1}; }, "worker 0"},
+      {[](MachineDescription& m) { m.workers[0].wake_latency = Time{-1}; }, "wake_latency"},
       {[](MachineDescription& m) { m.links[2].to = NodeId{3}; }, "link 2: there is no node"},
       {[](MachineDescription& m) { m.links[2].latency = Time{-1}; }, "link 2"},
       {[](MachineDescription& m) { m.links[2].bandwidth = BytesPerSecond{-1}; }, "link 2"},

@@ -75,6 +75,7 @@ class MachineMaker {
       worker.id = {static_cast<std::uint32_t>(machine_.workers.size())};
       worker.kind = kind;
       worker.node = node;
+      if (one_in(4)) worker.wake_latency = time(100, 1e5);
       if (kind != ProcessorKind::cpu && one_in(2)) {
         if (one_in(2)) worker.task_overhead = time(100, 1e5);
         if (one_in(2)) worker.copy_overhead = time(100, 1e5);

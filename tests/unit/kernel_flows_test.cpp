@@ -166,16 +166,18 @@ TEST_F(KernelFlows, KernelsHaveNothingWhileCopiesTakeAllThatIsKeptForThem) {
   EXPECT_THAT(run(), ElementsAre(End{1, 70}, End{0, 150}));
 }
 
-TEST_F(KernelFlows, CopiesTakeFromWhatKernelsCanUseTheShareThatTheyTakeOfAll) {
-  // Four processors, one of them in a kernel; the copy takes two, so half of each.
+TEST_F(KernelFlows, CopiesTakeFirstOfWhatKernelsCannotUse) {
+  // Four processors, two of them in kernels; the copy takes two and a half: the other two, and a quarter of each.
   const Resource processors = network.add_resource([](Drawing drawing) {
     return Capacity{.all = 4, .for_copies = 4, .for_kernels = double(drawing.kernels)};
   });
-  const Resource link = resource(2);
+  const Resource link = resource(2.5);
   kernel(0, 100, {{processors}});
+  kernel(2, 100, {{processors}});
   copy(1, 100, {{processors}, {link}});
-  EXPECT_EQ(rate(0), 0.5);
-  EXPECT_EQ(rate(1), 2);
+  EXPECT_EQ(rate(0), 0.75);
+  EXPECT_EQ(rate(2), 0.75);
+  EXPECT_EQ(rate(1), 2.5);
 }
 
 // The model of Swartvagher's thesis, chapter 5: of n cores that compute and a message, with all that a core draws alone

@@ -214,10 +214,25 @@ TEST(SimulatedDriver, ACopyEndsBeforeATaskThatEndsAtTheSameTime) {
   EXPECT_THAT(player.ends, ElementsAre("copy", "task"));
 }
 
+TEST(SimulatedDriver, AWorkerThatSleepsTakesItsTimeToWake) {
+  const Codelet kernel = kernel_of(1000);
+  MachineDescription machine = two_accelerators();
+  machine.workers[0].wake_latency = Time{70};
+  Player player(machine);
+  player.world.pass(Time{10});  // looks in vain, and sleeps
+  player.task(kernel);
+  player.world.pass(Time{500});
+  player.task(kernel);  // it is awake
+  player.world.pass(Time{2500});
+  player.task(kernel);
+  player.run();
+  EXPECT_THAT(player.task_ends[0], ElementsAre(1080, 2080, 4080));
+}
+
 // --- copies that take time from CPU workers
 
 // RAM with two of them and a disk; links: 0 to the disk, 1 from it. A byte copied costs a nanosecond of a
-// worker, half of it of each.
+// worker: of one without a kernel if there is one, else half of it of each.
 MachineDescription two_cores_and_disk() {
   MachineDescription machine;
   machine.nodes = {{kRam, "ram", NodeKind::ram, {}}, {kFirstGpu, "disk", NodeKind::disk, {}}};
@@ -241,8 +256,10 @@ Codelet cpu_kernel_of(std::int64_t ns) {
 
 TEST(SimulatedDriver, CopiesThatEndDuringAKernelMakeItLonger) {
   const Codelet kernel = cpu_kernel_of(1000);
+  const Codelet longer = cpu_kernel_of(3000);
   Player player(two_cores_and_disk());
   for (int i = 0; i < 2; ++i) player.task(kernel);
+  player.task(longer, 1);
   player.world.pass(Time{10});
   player.copy(1, kRam, kFirstGpu, 200);
   player.world.pass(Time{40});
@@ -251,17 +268,35 @@ TEST(SimulatedDriver, CopiesThatEndDuringAKernelMakeItLonger) {
   EXPECT_THAT(player.copies, ElementsAre(Pair(1, 210), Pair(2, 450)));
   EXPECT_THAT(player.task_ends[0], ElementsAre(1000 + 100 + 200, 2000 + 100 + 200));
   EXPECT_EQ(player.driver.busy(WorkerId{0})->ns, 2300);
-  EXPECT_EQ(player.driver.busy(WorkerId{1})->ns, 0);
+  EXPECT_EQ(player.driver.busy(WorkerId{1})->ns, 3300);
+}
+
+TEST(SimulatedDriver, CopiesTakeOfIdleWorkersBeforeTheyTakeOfOthers) {
+  // The copy takes three quarters of a worker for 200 ns, of the idle one; then one and a half for 200, half of one in a
+  // kernel.
+  const Codelet kernel = cpu_kernel_of(1000);
+  MachineDescription machine = two_cores_and_disk();
+  machine.links[0].worker_bandwidth = BytesPerSecond{kBytePerNs.value / 0.75};
+  machine.links[1].worker_bandwidth = BytesPerSecond{kBytePerNs.value / 1.5};
+  Player player(machine);
+  player.task(kernel);
+  player.copy(1, kRam, kFirstGpu, 200);
+  player.world.pass(Time{300});
+  player.copy(2, kFirstGpu, kRam, 200);
+  player.run();
+  EXPECT_THAT(player.task_ends[0], ElementsAre(1000 + 100));
 }
 
 TEST(SimulatedDriver, ACopyTakesFromTheWorkersWhatItCostsWhateverItsSize) {
   // 300 ns and a nanosecond per byte, half of it from each of two workers: (300 + 200) / 2 and (300 + 0) / 2.
   const Codelet kernel = cpu_kernel_of(1000);
+  const Codelet longer = cpu_kernel_of(3000);
   MachineDescription machine = two_cores_and_disk();
   for (WorkerDescription& worker : machine.workers) worker.copy_overhead = Time{300};
   machine.links[1].worker_bandwidth = {};
   Player player(machine);
   player.task(kernel);
+  player.task(longer, 1);
   player.world.pass(Time{10});
   player.copy(1, kRam, kFirstGpu, 200);
   player.copy(2, kFirstGpu, kRam, 400);
@@ -281,7 +316,9 @@ TEST(SimulatedDriver, CopiesThatEndWhileAWorkerIsIdleTakeNothingFromIt) {
 
 TEST(SimulatedDriver, AKernelThatCopiesHaveProlongedIsProlongedByThoseThatEndThen) {
   const Codelet kernel = cpu_kernel_of(1000);
+  const Codelet longer = cpu_kernel_of(3000);
   Player player(two_cores_and_disk());
+  player.task(longer);
   player.task(kernel, 1);
   player.copy(1, kFirstGpu, kRam, 600);
   player.world.pass(Time{1200});  // it would have ended

@@ -54,6 +54,7 @@ class ThreadQueue final : public IoQueue {
  private:
   void run() {
     name_this_thread("disk");
+    shorten_latency_of_this_thread();
     base::block_file_size_signal();  // a file that may not grow is an error
     for (;;) {
       std::unique_lock lock(mutex_);

@@ -73,6 +73,7 @@ class UringQueue final : public IoQueue {
 
   void run() {
     name_this_thread("disk");
+    shorten_latency_of_this_thread();
     base::block_file_size_signal();  // a file that may not grow is an error
     listen();
     while (enter_submitted()) {

@@ -75,11 +75,16 @@ bool SimulatedDriver::act() {
   set_woken(id, false);
   if (worker.thread_free <= now()) {
     if (completions_->advance(id)) set_woken(id, true);  // for one more
-  } else if (!worker.will_look && worker.thread_free != kNotKnown) {
-    worker.will_look = true;
-    world_.schedule(place_, worker.thread_free, token(Kind::look, id.value));
+  } else if (worker.thread_free != kNotKnown) {
+    look_at(id, worker.thread_free);
   }
   return std::ranges::any_of(look_, is_set);
+}
+
+void SimulatedDriver::look_at(WorkerId id, Time at) {
+  Worker& worker = workers_[id.value];
+  if (std::exchange(worker.will_look, true)) return;
+  world_.schedule(place_, at, token(Kind::look, id.value));
 }
 
 void SimulatedDriver::set_woken(WorkerId worker, bool woken) {
@@ -302,8 +307,14 @@ std::optional<WorkerId> SimulatedDriver::driven_by(const memory::Copy& copy) con
   return worker ? worker : first_worker_[copy.from.node.value];
 }
 
-void SimulatedDriver::wake(WorkerId worker) {
-  set_woken(worker, true);
+// A thread that runs a kernel, or whose look was in vain, is woken; the second one sleeps.
+void SimulatedDriver::wake(WorkerId id) {
+  const Time latency = machine_.workers[id.value].wake_latency;
+  const Worker& worker = workers_[id.value];
+  const bool sleeps = !worker.woken && worker.kernels.empty();
+  if (latency.ns == 0 || !sleeps) [[likely]]
+    return set_woken(id, true);
+  look_at(id, now() + latency);
 }
 
 // Kernels run while the thread looks for the next, which the engine takes for idle.

@@ -96,6 +96,7 @@ class SimulatedDriver final : public engine::Driver, private sim::Actor {
   bool cores_busy() const;  // a kernel runs on every CPU worker
   void free_thread(WorkerId worker);
   void set_woken(WorkerId worker, bool woken);
+  void look_at(WorkerId worker, Time at);
   void note_whether_it_looks(WorkerId worker);
   Time task_time(const graph::Task& task, WorkerId worker) const;
   // Throws DeviceError that names data and link.

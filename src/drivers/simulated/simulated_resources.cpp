@@ -61,7 +61,7 @@ SimulatedResources::SimulatedResources(const MachineDescription& machine, sim::W
     return link.worker_bandwidth.value > 0 || (copy_overhead_.ns > 0 && joins_disk(machine, link));
   });
   if (workers == 0 || !any_takes) return;
-  // Copies come first, and take an equal part from each worker, whether it is in a kernel or not.
+  // Copies come first, and take of workers that are in no kernel before they take of the others.
   processors_ = world.add_resource([workers](sim::Drawing drawing) {
     const double in_kernels = std::min<double>(drawing.kernels, workers);
     return sim::Capacity{.all = workers, .for_copies = workers, .for_kernels = in_kernels};
