@@ -117,7 +117,7 @@ struct Calibration {
   std::uint32_t workers = 0;
   Time submit_overhead;    // of the application, per task
   Time task_overhead;      // of a worker, per task
-  Time wake_latency = {};  // of a worker that sleeps, until it runs the task that it is woken for
+  Time wake_latency = {};  // from the arrival of a task to its begin on a worker that sleeps
   std::optional<Bytes> memory;
   std::optional<MeasuredDisk> disk;
   std::optional<MeasuredLinks> links;

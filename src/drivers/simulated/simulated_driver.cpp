@@ -73,8 +73,10 @@ bool SimulatedDriver::act() {
       static_cast<std::uint32_t>(64 * (word - look_.begin()) + std::countr_zero(*word))};
   Worker& worker = workers_[id.value];
   set_woken(id, false);
+  worker.asleep = false;
   if (worker.thread_free <= now()) {
     if (completions_->advance(id)) set_woken(id, true);  // for one more
+    worker.asleep = !worker.woken;
   } else if (worker.thread_free != kNotKnown) {
     look_at(id, worker.thread_free);
   }
@@ -307,12 +309,9 @@ std::optional<WorkerId> SimulatedDriver::driven_by(const memory::Copy& copy) con
   return worker ? worker : first_worker_[copy.from.node.value];
 }
 
-// A thread that runs a kernel, or whose look was in vain, is woken; the second one sleeps.
 void SimulatedDriver::wake(WorkerId id) {
   const Time latency = machine_.workers[id.value].wake_latency;
-  const Worker& worker = workers_[id.value];
-  const bool sleeps = !worker.woken && worker.kernels.empty();
-  if (latency.ns == 0 || !sleeps) [[likely]]
+  if (latency.ns == 0 || !workers_[id.value].asleep) [[likely]]
     return set_woken(id, true);
   look_at(id, now() + latency);
 }

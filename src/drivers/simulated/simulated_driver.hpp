@@ -66,6 +66,7 @@ class SimulatedDriver final : public engine::Driver, private sim::Actor {
   };
   struct Worker {
     bool woken = true;                 // is to look for work
+    bool asleep = false;               // has looked in vain
     bool will_look = false;            // there is an event for it
     base::SureVector<Kernel> kernels;  // launched and not ended, in their order
     Time thread_free;     // the thread that drives it; kNotKnown: it waits for a kernel
