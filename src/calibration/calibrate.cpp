@@ -123,17 +123,17 @@ Time measure_wake(Options options) {
   options = alone(std::move(options));
   options.submitter_works = false;
   const Codelet note_begin{.name = "note_begin", .cpu = [](KernelContext& context) {
-                             *context.parameter<Time*>() = drivers::monotonic_now();
+                             *context.parameter<std::int64_t*>() = drivers::monotonic_now().ns;
                            }};
-  Time begun;
+  std::int64_t begun_ns = 0;
   Runtime runtime(options);
   std::vector<Time> latencies;
   for (int i = 0; i < kWakes; ++i) {
     std::this_thread::sleep_for(kAsleep);
     const Time begin = drivers::monotonic_now();
-    runtime.submit({.codelet = &note_begin, .parameters = &begun});
+    runtime.submit({.codelet = &note_begin, .parameters = &begun_ns});
     runtime.wait();
-    latencies.push_back(begun - begin);
+    latencies.push_back(Time{begun_ns} - begin);
   }
   return median(std::move(latencies));
 }
