@@ -160,15 +160,13 @@ drivers::BandwidthTest disk_test(const Options& options, Bytes copy, Bytes bytes
 
 // Of as many copies at once as a run has in flight in the mean: more wait for each other in the kernel.
 BytesPerSecond measure_first_writes(const Options& options, Bytes copy) {
-  constexpr int kFiles = 3;
+  constexpr std::size_t kFiles = 3;
   constexpr std::uint32_t kAtOnce = 2;
   drivers::BandwidthTest test = disk_test(options, copy, 64_MiB);
   test.copies = std::min(test.copies, kAtOnce);
-  std::vector<double> rates;
-  for (int i = 0; i < kFiles; ++i) {
-    rates.push_back(drivers::DiskCopies(options.disk, test).write().value);
-  }
-  std::ranges::nth_element(rates, rates.begin() + kFiles / 2);
+  std::array<double, kFiles> rates{};
+  for (double& rate : rates) rate = drivers::DiskCopies(options.disk, test).write().value;
+  std::ranges::sort(rates);
   return {rates[kFiles / 2]};
 }
 
