@@ -90,15 +90,14 @@ void FairRates::share_by_class(std::span<Flow* const> flows) {
   find_capacities();
   if (!kernels_.empty()) {
     give(&Capacity::for_copies);
-    fill(copies_);
+    fill(copies_, &Capacity::for_copies);
     give(&Capacity::all);
     take(copies_);
-    cut_to_what_kernels_can_use();
-    fill(kernels_);
+    fill(kernels_, &Capacity::for_kernels);
   }
   give(&Capacity::all);
   take(kernels_);
-  fill(copies_);
+  fill(copies_, &Capacity::all);
 }
 
 // Of the resources in use, whose demands have been counted.
@@ -129,13 +128,6 @@ void FairRates::give(double Capacity::*part) {
   for (const Resource r : used_) resources_[r].left = resources_[r].now.*part;
 }
 
-void FairRates::cut_to_what_kernels_can_use() {
-  for (const Resource r : used_) {
-    State& resource = resources_[r];
-    resource.left = std::min(resource.left, resource.now.for_kernels);
-  }
-}
-
 // What those with rates leave.
 void FairRates::take(const base::SureVector<Flow*>& flows) {
   for (const Flow* const flow : flows) {
@@ -146,10 +138,13 @@ void FairRates::take(const base::SureVector<Flow*>& flows) {
   }
 }
 
-void FairRates::fill(const base::SureVector<Flow*>& flows) {
+// Shares what is left, so much of each resource at most.
+void FairRates::fill(const base::SureVector<Flow*>& flows, double Capacity::*most) {
   for (const Resource r : used_) {
-    resources_[r].weights = 0;
-    resources_[r].demands = 0;
+    State& resource = resources_[r];
+    resource.left = std::min(resource.left, resource.now.*most);
+    resource.weights = 0;
+    resource.demands = 0;
   }
   any_most_ = false;
   unfixed_.assign(flows.begin(), flows.end());

@@ -97,9 +97,8 @@ class FairRates {
   void find_capacities();
   Capacity capacity_of(const State& resource) const;
   void give(double Capacity::*part);
-  void cut_to_what_kernels_can_use();
   void take(const base::SureVector<Flow*>& flows);
-  void fill(const base::SureVector<Flow*>& flows);
+  void fill(const base::SureVector<Flow*>& flows, double Capacity::*most);
   double slowest_most() const;
   double narrowest(Resource& found) const;
   void fix(Flow& flow, double rate);
