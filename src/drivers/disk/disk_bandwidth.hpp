@@ -12,8 +12,7 @@ namespace vicinal::drivers {
 class DiskDriver;
 
 struct DiskBandwidth {
-  BytesPerSecond first_write;  // the file system has to find room
-  BytesPerSecond write;        // over what was written
+  BytesPerSecond write;  // over what was written
   BytesPerSecond read;
   BytesPerSecond both;  // reads and writes at once, their sum; 0: not asked for
   bool io_uring = false;
@@ -37,7 +36,7 @@ class DiskCopies {
   DiskCopies(const DiskCopies&) = delete;
   DiskCopies& operator=(const DiskCopies&) = delete;
   // Each copies whole tiles, one at least.
-  BytesPerSecond write();  // tile by tile
+  BytesPerSecond write();  // tile by tile; the first time the file system has to find room
   BytesPerSecond read();   // in the same order, what was written
   BytesPerSecond both();  // half of the tiles is written, the other half is read; test.both is true
   // One copy, of the next tile; any thread, several at once. False: as many as the test says are in flight in that
