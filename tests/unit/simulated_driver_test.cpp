@@ -1,22 +1,15 @@
-// What the simulated driver says of the time of tasks and copies, worked out by hand. Bandwidths are 1
-// byte per nanosecond, so that a copy takes as many nanoseconds as it has bytes.
+// What the simulated driver says of the time of tasks, of the threads that start them and copies, and of the application.
 #include "drivers/simulated/simulated_driver.hpp"
 
 #include <cstdint>
-#include <deque>
-#include <exception>
-#include <functional>
-#include <list>
 #include <map>
-#include <stdexcept>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "graph/task.hpp"
+#include "support/simulated_player.hpp"
 
 namespace vicinal::drivers {
 namespace {
@@ -24,97 +17,12 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Pair;
 
-constexpr BytesPerSecond kBytePerNs{1e9};
-constexpr NodeId kFirstGpu{1};
-constexpr NodeId kSecondGpu{2};
-
-// RAM and two accelerators with a worker each; links: 0 RAM to first, 1 back, 2 RAM to second, 3 back,
-// 4 first to second, 5 back.
-MachineDescription two_accelerators() {
-  MachineDescription machine;
-  machine.nodes = {{kRam, "ram", NodeKind::ram, {}},
-                   {kFirstGpu, "gpu0", NodeKind::device, {}},
-                   {kSecondGpu, "gpu1", NodeKind::device, {}}};
-  for (const auto& [a, b] : {std::pair(kRam, kFirstGpu), std::pair(kRam, kSecondGpu),
-                             std::pair(kFirstGpu, kSecondGpu)}) {
-    machine.links.push_back({a, b, kBytePerNs, Time{0}});
-    machine.links.push_back({b, a, kBytePerNs, Time{0}});
-  }
-  machine.workers = {{WorkerId{0}, ProcessorKind::gpu, kFirstGpu},
-                     {WorkerId{1}, ProcessorKind::gpu, kSecondGpu}};
-  return machine;
-}
-
-Codelet kernel_of(std::int64_t ns, bool synchronous = false) {
-  Codelet codelet{.name = "kernel"};
-  codelet.expected[static_cast<std::size_t>(ProcessorKind::gpu)] = Time{ns};
-  codelet.synchronous = synchronous;
-  return codelet;
-}
-
-// Gives each worker its tasks in their order, and notes when tasks and copies end.
-class Player final : public engine::Completions {
- public:
-  explicit Player(const MachineDescription& machine)
-      : driver(machine, world), waiting_(machine.workers.size()) {
-    driver.start(*this);
-  }
-
-  void task(const Codelet& codelet, std::uint32_t worker = 0) {
-    graph::Task& task = tasks_.emplace_back();
-    task.codelet = &codelet;
-    waiting_[worker].push_back(&task);
-    driver.wake(WorkerId{worker});
-  }
-  void copy(std::uint32_t id, NodeId from, NodeId to, std::uint64_t bytes,
-            graph::Handle* handle = nullptr) {
-    memory::Copy copy;
-    copy.id.slot = id;
-    copy.handle = handle;
-    copy.from.node = from;
-    copy.from.layout = {bytes, 1, bytes, 1};
-    copy.to.node = to;
-    driver.start_copy(copy);
-  }
-  void run() {
-    while (world.step()) after_step();
-  }
-
-  void copy_done(memory::CopyId id, std::exception_ptr) override {
-    copies[id.slot] = driver.now().ns;
-    ends.emplace_back("copy");
-  }
-  bool advance(WorkerId worker) override {
-    auto& own = waiting_[worker.value];
-    if (own.empty()) return false;
-    graph::Task* const task = own.front();
-    own.pop_front();
-    driver.start_task(*task, worker);
-    return true;
-  }
-  void task_done(graph::Task&, WorkerId worker, std::exception_ptr, std::optional<Time>) override {
-    task_ends[worker.value].push_back(driver.now().ns);
-    ends.emplace_back("task");
-  }
-
-  sim::World world;
-  SimulatedDriver driver;
-  std::map<std::uint32_t, std::vector<std::int64_t>> task_ends;  // by worker
-  std::map<std::uint64_t, std::int64_t> copies;
-  std::vector<std::string> ends;
-  std::function<void()> after_step = [] {};
-
- private:
-  std::list<graph::Task> tasks_;
-  std::vector<std::deque<graph::Task*>> waiting_;
-};
-
 std::vector<std::int64_t> ends_of_three_tasks(std::uint32_t pipeline, bool synchronous = false) {
   MachineDescription machine = two_accelerators();
   machine.workers[0].task_overhead = Time{10};
   machine.workers[0].pipeline = pipeline;
   const Codelet kernel = kernel_of(100, synchronous);
-  Player player(machine);
+  SimulatedPlayer player(machine);
   for (int i = 0; i < 3; ++i) player.task(kernel);
   player.run();
   return player.task_ends[0];
@@ -137,7 +45,7 @@ TEST(SimulatedDriver, NothingIsLaunchedDuringASynchronousKernel) {
 
 TEST(SimulatedDriver, WorkersRunAtTheSameTime) {
   const Codelet kernel = kernel_of(100);
-  Player player(two_accelerators());
+  SimulatedPlayer player(two_accelerators());
   player.task(kernel, 0);
   player.task(kernel, 1);
   player.run();
@@ -146,7 +54,7 @@ TEST(SimulatedDriver, WorkersRunAtTheSameTime) {
 
 TEST(SimulatedDriver, ATaskOfUnknownTimeTakesAMicrosecond) {
   const Codelet unknown{.name = "unknown"};
-  Player player(two_accelerators());
+  SimulatedPlayer player(two_accelerators());
   player.task(unknown);
   player.run();
   EXPECT_THAT(player.task_ends[0], ElementsAre(1000));
@@ -157,7 +65,7 @@ TEST(SimulatedDriver, ATaskOfUnknownTimeTakesAMicrosecond) {
 TEST(SimulatedDriver, ACopyOfAnAcceleratorStartsAfterItsOverhead) {
   MachineDescription machine = two_accelerators();
   machine.workers[0].copy_overhead = Time{10};
-  Player player(machine);
+  SimulatedPlayer player(machine);
   player.copy(1, kRam, kFirstGpu, 1000);
   player.copy(2, kRam, kSecondGpu, 1000);  // whose worker spends nothing
   player.run();
@@ -168,7 +76,7 @@ TEST(SimulatedDriver, CopiesOfOneAcceleratorAreStartedOneAfterTheOther) {
   // By its thread, whichever link they take: at 10, 20 and 30. Between two, by the one they go to.
   MachineDescription machine = two_accelerators();
   for (WorkerDescription& worker : machine.workers) worker.copy_overhead = Time{10};
-  Player player(machine);
+  SimulatedPlayer player(machine);
   player.copy(1, kRam, kFirstGpu, 1000);
   player.copy(2, kFirstGpu, kRam, 1000);
   player.copy(3, kSecondGpu, kFirstGpu, 1000);
@@ -185,7 +93,7 @@ std::int64_t end_of_copy_behind_kernel(bool synchronous, Time task_overhead, Tim
   machine.workers[0].copy_overhead = copy_overhead;
   machine.workers[0].pipeline = 2;
   const Codelet kernel = kernel_of(500, synchronous);
-  Player player(machine);
+  SimulatedPlayer player(machine);
   player.task(kernel);
   player.world.step();
   player.copy(1, kRam, kFirstGpu, 1000);
@@ -207,7 +115,7 @@ TEST(SimulatedDriver, NoCopyStartsDuringASynchronousKernelEvenIfItsStartTakesNoT
 
 TEST(SimulatedDriver, ACopyEndsBeforeATaskThatEndsAtTheSameTime) {
   const Codelet kernel = kernel_of(1000);
-  Player player(two_accelerators());
+  SimulatedPlayer player(two_accelerators());
   player.task(kernel);
   player.copy(1, kRam, kFirstGpu, 1000);
   player.run();
@@ -218,7 +126,7 @@ TEST(SimulatedDriver, AWorkerThatSleepsTakesItsTimeToWake) {
   const Codelet kernel = kernel_of(1000);
   MachineDescription machine = two_accelerators();
   machine.workers[0].wake_latency = Time{70};
-  Player player(machine);
+  SimulatedPlayer player(machine);
   player.world.pass(Time{10});  // looks in vain, and sleeps
   player.task(kernel);
   player.world.pass(Time{500});
@@ -229,358 +137,11 @@ TEST(SimulatedDriver, AWorkerThatSleepsTakesItsTimeToWake) {
   EXPECT_THAT(player.task_ends[0], ElementsAre(1080, 2080, 4080));
 }
 
-// --- copies that take time from CPU workers
-
-// RAM with two of them and a disk; links: 0 to the disk, 1 from it. A byte copied costs a nanosecond of a
-// worker: of one without a kernel if there is one, else half of it of each.
-MachineDescription two_cores_and_disk() {
-  MachineDescription machine;
-  machine.nodes = {{kRam, "ram", NodeKind::ram, {}}, {kFirstGpu, "disk", NodeKind::disk, {}}};
-  for (const auto& [from, to] : {std::pair(kRam, kFirstGpu), std::pair(kFirstGpu, kRam)}) {
-    machine.links.push_back({.from = from,
-                             .to = to,
-                             .bandwidth = kBytePerNs,
-                             .latency = {},
-                             .worker_bandwidth = kBytePerNs});
-  }
-  machine.workers = {{WorkerId{0}, ProcessorKind::cpu, kRam},
-                     {WorkerId{1}, ProcessorKind::cpu, kRam}};
-  return machine;
-}
-
-Codelet cpu_kernel_of(std::int64_t ns) {
-  Codelet codelet{.name = "kernel"};
-  codelet.expected[static_cast<std::size_t>(ProcessorKind::cpu)] = Time{ns};
-  return codelet;
-}
-
-TEST(SimulatedDriver, CopiesThatEndDuringAKernelMakeItLonger) {
-  const Codelet kernel = cpu_kernel_of(1000);
-  const Codelet longer = cpu_kernel_of(3000);
-  Player player(two_cores_and_disk());
-  for (int i = 0; i < 2; ++i) player.task(kernel);
-  player.task(longer, 1);
-  player.world.pass(Time{10});
-  player.copy(1, kRam, kFirstGpu, 200);
-  player.world.pass(Time{40});
-  player.copy(2, kFirstGpu, kRam, 400);
-  player.run();
-  EXPECT_THAT(player.copies, ElementsAre(Pair(1, 210), Pair(2, 450)));
-  EXPECT_THAT(player.task_ends[0], ElementsAre(1000 + 100 + 200, 2000 + 100 + 200));
-  EXPECT_EQ(player.driver.busy(WorkerId{0})->ns, 2300);
-  EXPECT_EQ(player.driver.busy(WorkerId{1})->ns, 3300);
-}
-
-TEST(SimulatedDriver, CopiesTakeOfIdleWorkersBeforeTheyTakeOfOthers) {
-  // The copy takes three quarters of a worker for 200 ns, of the idle one; then one and a half for 200, half of one in a
-  // kernel.
-  const Codelet kernel = cpu_kernel_of(1000);
-  MachineDescription machine = two_cores_and_disk();
-  machine.links[0].worker_bandwidth = BytesPerSecond{kBytePerNs.value / 0.75};
-  machine.links[1].worker_bandwidth = BytesPerSecond{kBytePerNs.value / 1.5};
-  Player player(machine);
-  player.task(kernel);
-  player.copy(1, kRam, kFirstGpu, 200);
-  player.world.pass(Time{300});
-  player.copy(2, kFirstGpu, kRam, 200);
-  player.run();
-  EXPECT_THAT(player.task_ends[0], ElementsAre(1000 + 100));
-}
-
-TEST(SimulatedDriver, ACopyTakesFromTheWorkersWhatItCostsWhateverItsSize) {
-  // 300 ns and a nanosecond per byte, half of it from each of two workers: (300 + 200) / 2 and (300 + 0) / 2.
-  const Codelet kernel = cpu_kernel_of(1000);
-  const Codelet longer = cpu_kernel_of(3000);
-  MachineDescription machine = two_cores_and_disk();
-  for (WorkerDescription& worker : machine.workers) worker.copy_overhead = Time{300};
-  machine.links[1].worker_bandwidth = {};
-  Player player(machine);
-  player.task(kernel);
-  player.task(longer, 1);
-  player.world.pass(Time{10});
-  player.copy(1, kRam, kFirstGpu, 200);
-  player.copy(2, kFirstGpu, kRam, 400);
-  player.run();
-  EXPECT_THAT(player.task_ends[0], ElementsAre(1000 + 250 + 150));
-}
-
-TEST(SimulatedDriver, CopiesThatEndWhileAWorkerIsIdleTakeNothingFromIt) {
-  const Codelet kernel = cpu_kernel_of(1000);
-  Player player(two_cores_and_disk());
-  player.copy(1, kFirstGpu, kRam, 400);
-  player.world.pass(Time{500});
-  player.task(kernel);
-  player.run();
-  EXPECT_THAT(player.task_ends[0], ElementsAre(1500));
-}
-
-TEST(SimulatedDriver, AKernelThatCopiesHaveProlongedIsProlongedByThoseThatEndThen) {
-  const Codelet kernel = cpu_kernel_of(1000);
-  const Codelet longer = cpu_kernel_of(3000);
-  Player player(two_cores_and_disk());
-  player.task(longer);
-  player.task(kernel, 1);
-  player.copy(1, kFirstGpu, kRam, 600);
-  player.world.pass(Time{1200});  // it would have ended
-  EXPECT_EQ(player.driver.busy(WorkerId{1})->ns, 1200);
-  player.copy(2, kFirstGpu, kRam, 20);
-  player.run();
-  EXPECT_THAT(player.task_ends[1], ElementsAre(1000 + 300 + 10));
-}
-
-TEST(SimulatedDriver, ACopyThatEndsWhileAllCoresWorkWaitsForOneOfThem) {
-  const Codelet kernel = cpu_kernel_of(1000);
-  MachineDescription machine = two_cores_and_disk();
-  for (LinkDescription& link : machine.links) {
-    link.worker_bandwidth = {};
-    link.busy_latency = Time{70};
-  }
-  Player player(machine);
-  player.task(kernel, 0);
-  player.copy(1, kRam, kFirstGpu, 200);  // a core is idle
-  player.world.pass(Time{300});
-  player.task(kernel, 1);
-  player.copy(2, kRam, kFirstGpu, 200);
-  player.world.pass(Time{750});  // core 0 is idle again
-  player.copy(3, kRam, kFirstGpu, 200);
-  player.run();
-  EXPECT_THAT(player.copies, ElementsAre(Pair(1, 200), Pair(2, 570), Pair(3, 1250)));
-}
-
-TEST(SimulatedDriver, WhatTheDiskHasNoRoomForYetIsWrittenOneAfterTheOther) {
-  MachineDescription machine = two_cores_and_disk();
-  for (LinkDescription& link : machine.links) link.worker_bandwidth = {};
-  machine.links[0].copies_in_flight = 2;
-  machine.links[0].bandwidth = BytesPerSecond{2 * kBytePerNs.value};
-  machine.links[0].first_write = BytesPerSecond{kBytePerNs.value / 2};
-  Player player(machine);
-  graph::Handle fresh;
-  fresh.id = HandleId{1};
-  graph::Handle other;
-  other.id = HandleId{2};
-  graph::Handle of_file;
-  of_file.id = HandleId{3};
-  of_file.home.kind = graph::HomeKind::file;
-  player.copy(1, kRam, kFirstGpu, 100, &fresh);
-  player.copy(2, kRam, kFirstGpu, 100, &other);
-  player.world.pass(Time{1000});
-  player.copy(3, kRam, kFirstGpu, 100, &fresh);
-  player.world.pass(Time{1000});
-  player.copy(4, kRam, kFirstGpu, 100, &of_file);
-  player.run();
-  EXPECT_THAT(player.copies, ElementsAre(Pair(1, 400), Pair(2, 400), Pair(3, 1050), Pair(4, 2050)));
-}
-
-TEST(SimulatedDriver, CopiesTakeFromAPipelineAndNotFromAGpu) {
-  // One CPU worker, whose time the copy takes from 10 to 110 ns.
-  MachineDescription machine = two_cores_and_disk();
-  machine.workers[0].pipeline = 2;
-  machine.workers[1].kind = ProcessorKind::gpu;
-  Codelet kernel = kernel_of(1000);
-  kernel.expected[static_cast<std::size_t>(ProcessorKind::cpu)] = Time{1000};
-  Player player(machine);
-  for (int i = 0; i < 2; ++i) player.task(kernel, 0);
-  player.task(kernel, 1);
-  player.world.pass(Time{10});
-  player.copy(1, kFirstGpu, kRam, 100);
-  player.run();
-  EXPECT_THAT(player.task_ends,
-              ElementsAre(Pair(0, ElementsAre(1100, 2100)), Pair(1, ElementsAre(1000))));
-}
-
-// --- kernels that draw on a memory controller
-
-// Two cores and an accelerator, whose kernels and copies draw on one controller of 8 bytes/ns. Links: 0 RAM to the
-// accelerator, 1 back.
-MachineDescription one_controller() {
-  MachineDescription machine;
-  machine.nodes = {{kRam, "ram", NodeKind::ram, {}}, {kFirstGpu, "gpu0", NodeKind::device, {}}};
-  machine.segments = {{"memory", BytesPerSecond{8e9}}};
-  for (const auto& [from, to] : {std::pair(kRam, kFirstGpu), std::pair(kFirstGpu, kRam)}) {
-    machine.links.push_back({.from = from,
-                             .to = to,
-                             .bandwidth = BytesPerSecond{16e9},
-                             .latency = {},
-                             .segments = {0}});
-  }
-  machine.workers = {{WorkerId{0}, ProcessorKind::cpu, kRam},
-                     {WorkerId{1}, ProcessorKind::cpu, kRam},
-                     {WorkerId{2}, ProcessorKind::gpu, kFirstGpu}};
-  for (WorkerDescription& worker : machine.workers) worker.draws_on = {0};
-  return machine;
-}
-
-// On any kind of processor.
-Codelet drawing_kernel(std::int64_t ns, double bytes_per_ns, bool synchronous = false) {
-  Codelet codelet{.name = "kernel"};
-  codelet.expected.fill(Time{ns});
-  codelet.demands.fill(BytesPerSecond{bytes_per_ns * 1e9});
-  codelet.synchronous = synchronous;
-  return codelet;
-}
-
-TEST(SimulatedDriver, AKernelAloneWithAControllerTakesItsTime) {
-  const Codelet kernel = drawing_kernel(1000, 8);
-  Player player(one_controller());
-  for (int i = 0; i < 3; ++i) player.task(kernel);
-  player.run();
-  EXPECT_THAT(player.task_ends[0], ElementsAre(1000, 2000, 3000));
-  EXPECT_EQ(player.driver.busy(WorkerId{0}), Time{3000});
-}
-
-TEST(SimulatedDriver, TwoKernelsShareAMemoryController) {
-  // 8 bytes/ns each of 8: both at half their speed until the shorter has run its 500 ns, at 1000; 500 ns of the longer
-  // are left.
-  const Codelet longer = drawing_kernel(1000, 8);
-  const Codelet shorter = drawing_kernel(500, 8);
-  Player player(one_controller());
-  player.task(longer, 0);
-  player.task(shorter, 1);
-  player.run();
-  EXPECT_THAT(player.task_ends,
-              ElementsAre(Pair(0, ElementsAre(1500)), Pair(1, ElementsAre(1000))));
-  EXPECT_EQ(player.driver.busy(WorkerId{0}), Time{1500});
-  EXPECT_EQ(player.driver.busy(WorkerId{1}), Time{1000});
-}
-
-TEST(SimulatedDriver, TwoKernelsAndACopyShareAMemoryController) {
-  // Kernels of 6 and 2 bytes/ns beside each other: full speed. From 250 ns on a copy of 1000 bytes beside them: a third of
-  // the controller is its, 8/3 bytes/ns, and two thirds are theirs, 16/3 of 8: 2/3 of their speed. The copy ends after 375
-  // ns, at 625, when they have run 250 + 250 ns.
-  const Codelet first = drawing_kernel(1000, 6);
-  const Codelet second = drawing_kernel(750, 2);
-  Player player(one_controller());
-  player.task(first, 0);
-  player.task(second, 1);
-  player.world.pass(Time{250});
-  player.copy(1, kRam, kFirstGpu, 1000);
-  player.run();
-  EXPECT_NEAR(player.copies[1], 625, 1);
-  EXPECT_NEAR(player.task_ends[0].at(0), 625 + 500, 1);
-  EXPECT_NEAR(player.task_ends[1].at(0), 625 + 250, 1);
-}
-
-TEST(SimulatedDriver, AControllerMayGiveLessToMoreKernelsAndKeepAPartForCopies) {
-  // 8 bytes/ns for one kernel, 4 for two, each of which demands 4: half their speed. A copy beside them has 1, and they 3
-  // of 8: from 0 to 800 ns they run 300 ns, then at half their speed 100 more.
-  MachineDescription machine = one_controller();
-  machine.segments[0].by_kernels = {BytesPerSecond{8e9}, BytesPerSecond{4e9}};
-  machine.segments[0].for_copies = BytesPerSecond{1e9};
-  const Codelet kernel = drawing_kernel(400, 4);
-  Player player(machine);
-  player.task(kernel, 0);
-  player.task(kernel, 1);
-  player.copy(1, kRam, kFirstGpu, 800);
-  player.run();
-  EXPECT_EQ(player.copies[1], 800);
-  EXPECT_THAT(player.task_ends,
-              ElementsAre(Pair(0, ElementsAre(1000)), Pair(1, ElementsAre(1000))));
-}
-
-TEST(SimulatedDriver, KernelsOfAPipelineStartWhenThoseBeforeThemHaveEnded) {
-  // The accelerator's thread launches at 10, 20 and 30 ns; its kernels take 100, 50 and 100 ns, and the one in the middle
-  // draws on nothing. The first draws 8 bytes/ns from 10 on beside the core's kernel that draws 8 from 0 to its end: both at
-  // half their speed until it has run 100 ns, at 210. The second ends at 260, the core alone has full speed meanwhile: it
-  // has run 10 + 100 + 50 ns. From 260 the third: it has run 100 ns at 460, the core 260. Its other 40 ns end at 500.
-  MachineDescription machine = one_controller();
-  machine.workers[2].pipeline = 3;
-  machine.workers[2].task_overhead = Time{10};
-  const Codelet drawing = drawing_kernel(100, 8);
-  const Codelet plain = kernel_of(50);
-  const Codelet of_core = drawing_kernel(300, 8);
-  Player player(machine);
-  player.task(of_core, 0);
-  player.task(drawing, 2);
-  player.task(plain, 2);
-  player.task(drawing, 2);
-  std::int64_t last = 0;
-  player.after_step = [&] {
-    const std::int64_t busy = player.driver.busy(WorkerId{2})->ns;
-    EXPECT_GE(busy, last);
-    last = busy;
-  };
-  player.run();
-  EXPECT_THAT(player.task_ends,
-              ElementsAre(Pair(0, ElementsAre(500)), Pair(2, ElementsAre(210, 260, 460))));
-  EXPECT_EQ(player.driver.busy(WorkerId{2}), Time{450});
-}
-
-TEST(SimulatedDriver, AKernelOfAPipelineWaitsForItsLaunch) {
-  // The second is launched at 300 ns, after the end of the first, which draws.
-  MachineDescription machine = one_controller();
-  machine.workers[2].pipeline = 2;
-  machine.workers[2].task_overhead = Time{150};
-  const Codelet kernel = drawing_kernel(100, 8);
-  Player player(machine);
-  for (int i = 0; i < 3; ++i) player.task(kernel, 2);
-  player.run();
-  EXPECT_THAT(player.task_ends[2], ElementsAre(250, 400, 550));
-}
-
-TEST(SimulatedDriver, CopiesBehindASynchronousKernelThatDrawsAreStartedAtItsEnd) {
-  // It runs at half its speed beside the core's, from 0 to 400 ns. The thread then starts both copies, at 420 and 440; on a
-  // controller of their own they have 8 bytes/ns, 4 each while both flow.
-  MachineDescription machine = one_controller();
-  machine.segments.push_back({"other", BytesPerSecond{8e9}});
-  for (LinkDescription& link : machine.links) link.segments = {1};
-  machine.workers[2].copy_overhead = Time{20};
-  machine.workers[2].pipeline = 2;
-  const Codelet synchronous = drawing_kernel(200, 8, true);
-  const Codelet behind = kernel_of(100);
-  const Codelet of_core = drawing_kernel(1000, 8);
-  Player player(machine);
-  player.task(of_core, 0);
-  player.task(synchronous, 2);
-  player.task(behind, 2);
-  player.world.pass(Time{100});
-  player.copy(1, kRam, kFirstGpu, 160);
-  player.copy(2, kFirstGpu, kRam, 80);
-  player.run();
-  // The first alone from 420 to 440, its 160 bytes are there; the second from 440.
-  EXPECT_THAT(player.copies, ElementsAre(Pair(1, 440), Pair(2, 450)));
-  // Launched when the thread is free again, at 440.
-  EXPECT_THAT(player.task_ends[2], ElementsAre(400, 540));
-}
-
-TEST(SimulatedDriver, DemandsCountOnlyWhereTheWorkerDrawsOnSomething) {
-  MachineDescription machine = one_controller();
-  for (WorkerDescription& worker : machine.workers) worker.draws_on.clear();
-  const Codelet kernel = drawing_kernel(1000, 800);
-  Player player(machine);
-  for (std::uint32_t worker = 0; worker < 3; ++worker) player.task(kernel, worker);
-  player.run();
-  for (const auto& [worker, ends] : player.task_ends) EXPECT_THAT(ends, ElementsAre(1000));
-}
-
-TEST(SimulatedDriver, KernelsThatDrawAndCopiesEndAtTheSameTimesInEachRun) {
-  const auto play = [] {
-    MachineDescription machine = one_controller();
-    machine.workers[2].pipeline = 3;
-    machine.segments[0].by_kernels = {BytesPerSecond{7e9}, BytesPerSecond{5e9},
-                                      BytesPerSecond{3e9}};
-    std::deque<Codelet> kernels;
-    for (int k = 0; k < 12; ++k)
-      kernels.push_back(drawing_kernel(100 + 37 * k, 0.7 * k, k % 5 == 0));
-    Player player(machine);
-    for (std::uint32_t k = 0; k < 36; ++k) player.task(kernels[k % 12], k % 3);
-    for (std::uint64_t c = 0; c < 10; ++c) {
-      player.copy(c, c % 2 == 0 ? kRam : kFirstGpu, c % 2 == 0 ? kFirstGpu : kRam, 100 + 77 * c);
-      player.world.pass(Time{150});
-    }
-    player.run();
-    return std::pair(player.task_ends, player.copies);
-  };
-  const auto first = play();
-  EXPECT_EQ(first.first.size(), 3U);
-  EXPECT_EQ(first.second.size(), 10U);
-  EXPECT_EQ(first, play());
-}
-
 // --- time that the application spends
 
 TEST(SimulatedDriver, WhatHappensMeanwhileHappensAndNothingLater) {
   const Codelet kernel = kernel_of(100);
-  Player player(two_accelerators());
+  SimulatedPlayer player(two_accelerators());
   for (int i = 0; i < 3; ++i) player.task(kernel);
   player.world.pass(Time{200});
   EXPECT_EQ(player.driver.now(), Time{200});
@@ -597,7 +158,7 @@ TEST(SimulatedDriver, AWorkerIsBusyWhileItsKernelsRun) {
   MachineDescription machine = two_accelerators();
   machine.workers[0].task_overhead = Time{10};
   const Codelet kernel = kernel_of(100);
-  Player player(machine);
+  SimulatedPlayer player(machine);
   const auto busy = [&] { return player.driver.busy(WorkerId{0})->ns; };
   player.task(kernel);
   player.world.pass(Time{4});
@@ -620,7 +181,7 @@ TEST(SimulatedDriver, BusyTimeOnlyGrowsAndIsAtLastThatOfTheKernels) {
   machine.workers[0].pipeline = 3;
   const Codelet shorter = kernel_of(20);
   const Codelet longer = kernel_of(110);
-  Player player(machine);
+  SimulatedPlayer player(machine);
   for (int i = 0; i < 5; ++i) {
     player.task(shorter);
     player.task(longer);
@@ -636,94 +197,6 @@ TEST(SimulatedDriver, BusyTimeOnlyGrowsAndIsAtLastThatOfTheKernels) {
   player.run();
   EXPECT_EQ(last, 5 * (20 + 110));
   EXPECT_EQ(player.driver.busy(WorkerId{1}), Time{0});
-}
-
-// --- links
-
-using Ends = std::map<std::uint64_t, std::int64_t>;
-
-Ends ends_of_copies(const MachineDescription& machine,
-                    const std::vector<std::pair<NodeId, NodeId>>& copies) {
-  Player player(machine);
-  for (std::size_t c = 0; c < copies.size(); ++c) {
-    player.copy(c, copies[c].first, copies[c].second, 1000);
-  }
-  player.run();
-  return player.copies;
-}
-
-TEST(SimulatedLinks, CopiesOfALinkShareItsBandwidth) {
-  EXPECT_THAT(ends_of_copies(two_accelerators(), {{kRam, kFirstGpu}, {kRam, kFirstGpu}}),
-              ElementsAre(Pair(0, 2000), Pair(1, 2000)));
-}
-
-TEST(SimulatedLinks, CopiesOfASerialisedLinkRunOneAfterTheOther) {
-  MachineDescription machine = two_accelerators();
-  machine.links[0].serialised = {0};
-  machine.links[0].latency = Time{5};  // of each, before it
-  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirstGpu}, {kRam, kFirstGpu}, {kFirstGpu, kRam}}),
-              ElementsAre(Pair(0, 1005), Pair(1, 2010), Pair(2, 1000)));
-}
-
-TEST(SimulatedLinks, ALinkThatIsSerialisedWithItsReverseWaitsForItsCopies) {
-  // Said of one of the two it holds of both; copies of the same direction still share.
-  MachineDescription machine = two_accelerators();
-  machine.links[0].serialised = {1};
-  EXPECT_THAT(ends_of_copies(machine, {{kFirstGpu, kRam}, {kRam, kFirstGpu}, {kRam, kFirstGpu}}),
-              ElementsAre(Pair(0, 1000), Pair(1, 3000), Pair(2, 3000)));
-}
-
-TEST(SimulatedLinks, ArrivalsThatExcludeEachOtherRunInTheOrderOfTheirStart) {
-  // Into the first from RAM (0) and from the second (5), each one at a time. The last goes elsewhere.
-  MachineDescription machine = two_accelerators();
-  machine.links[0].serialised = {0};
-  machine.links[5].serialised = {5, 0};
-  EXPECT_THAT(ends_of_copies(machine, {{kSecondGpu, kFirstGpu},
-                                       {kRam, kFirstGpu},
-                                       {kSecondGpu, kFirstGpu},
-                                       {kRam, kSecondGpu}}),
-              ElementsAre(Pair(0, 1000), Pair(1, 2000), Pair(2, 3000), Pair(3, 1000)));
-}
-
-TEST(SimulatedLinks, TwoLinksShareASegment) {
-  // 1.5 bytes/ns for both, of 1 byte/ns each: 1000 bytes at 0.75 take 1333.33 ns, rounded up.
-  MachineDescription machine = two_accelerators();
-  machine.segments = {{"bridge", BytesPerSecond{1.5e9}}};
-  machine.links[0].segments = machine.links[2].segments = {0};
-  EXPECT_THAT(
-      ends_of_copies(machine, {{kRam, kFirstGpu}, {kRam, kSecondGpu}, {kFirstGpu, kSecondGpu}}),
-      ElementsAre(Pair(0, 1334), Pair(1, 1334), Pair(2, 1000)));
-  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirstGpu}}), ElementsAre(Pair(0, 1000)));
-}
-
-TEST(SimulatedLinks, WhatWaitsForItsLatencyTakesNoBandwidth) {
-  // The second copy begins to flow as the first ends.
-  MachineDescription machine = two_accelerators();
-  machine.segments = {{"bridge", kBytePerNs}};
-  machine.links[0].segments = machine.links[2].segments = {0};
-  machine.links[2].latency = Time{1000};
-  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirstGpu}, {kRam, kSecondGpu}}),
-              ElementsAre(Pair(0, 1000), Pair(1, 2000)));
-}
-
-TEST(SimulatedLinks, ALinkOfUnknownBandwidthWithoutSegmentsTakesItsLatency) {
-  MachineDescription machine = two_accelerators();
-  machine.links[0].bandwidth = BytesPerSecond{0};
-  machine.links[0].latency = Time{7};
-  EXPECT_THAT(ends_of_copies(machine, {{kRam, kFirstGpu}}), ElementsAre(Pair(0, 7)));
-}
-
-TEST(SimulatedLinks, ACopyThatNoLinkCarriesIsRefusedNamingItsEnds) {
-  MachineDescription machine = two_accelerators();
-  machine.links.pop_back();
-  Player player(machine);
-  try {
-    player.copy(1, kSecondGpu, kFirstGpu, 1);
-    FAIL() << "not refused";
-  } catch (const std::logic_error& error) {
-    EXPECT_THAT(error.what(),
-                ::testing::AllOf(::testing::HasSubstr("gpu1"), ::testing::HasSubstr("gpu0")));
-  }
 }
 
 }  // namespace
