@@ -54,7 +54,8 @@ Engine::Engine(EngineConfig config)
                                  .moves_tasks = traits_.moves_tasks,
                                  .in_flight = traits_.in_flight,
                                  .own_victims = policy_->victims() != nullptr,
-                                 .plans_copies = traits_.plans_copies};
+                                 .plans_copies = traits_.plans_copies,
+                                 .in_order = traits_.starts_in_order};
   for (const NodeDescription& node : config_.machine.nodes) {
     const NodeWorkers& workers = node_workers_[look_aheads_.size()];
     look_aheads_.push_back(std::make_unique<LookAhead>(parts, node, workers, options));

@@ -356,6 +356,7 @@ bool Engine::pin_or_keep(Task& task, NodeId node) {
     }
     if (all_asked) prefetch_requests_.grant(node, actions);
     if (offers) sleepers_.wake_a_peer_of(node);
+    if (found != nullptr && ahead.starts_in_order()) sleepers_.wake_node(node);
     const bool released = cancelled.head != nullptr;
     const bool performs = !actions.empty();
     perform(actions);

@@ -249,6 +249,7 @@ Task* LookAhead::take_runnable(WorkerId worker, memory::Actions& actions, ReadyL
       all_lack = false;  // until others use it no longer
     }
     decision.consider(*entry.task, false);
+    if (in_order_ && can_start(entry, worker)) break;
     ++i;
   }
   if (all_lack) {
@@ -273,6 +274,11 @@ bool LookAhead::any_firm(Visit visit) const {
 }
 
 bool LookAhead::anything_ended(WorkerId worker) const {
+  if (in_order_) {
+    const auto first = std::ranges::find_if(
+        pulled_, [&](const Entry* entry) { return can_start(*entry, worker); });
+    return first != pulled_.end() && has_ended((*first)->request);
+  }
   return any_firm(
       [&](const Entry& entry) { return has_ended(entry.request) && can_start(entry, worker); });
 }

@@ -49,6 +49,7 @@ struct LookAheadOptions {
   std::uint32_t in_flight = 0;  // the policy's
   bool own_victims = false;     // the policy chooses the victims
   bool plans_copies = false;    // and asks for copies
+  bool in_order = false;        // tasks start in the policy's order
 };
 
 class LookAhead {
@@ -67,6 +68,8 @@ class LookAhead {
   // Tasks here wait for a private copy.
   bool any_without_copy() const { return without_copy_.load(std::memory_order_seq_cst) > 0; }
   NodeId node() const { return node_; }
+  // What waits behind a task may start when that has: workers that found nothing look again.
+  bool starts_in_order() const { return in_order_; }
 
   // --- under the lock
   void disturb() { calm_.store(0, std::memory_order_relaxed); }
@@ -183,6 +186,7 @@ class LookAhead {
   std::size_t depth_ = 0;      // most entries
   std::size_t window_ = 0;     // most entries and tasks started; 0: no such bound
   std::size_t firm_each_ = 1;  // firm requests of one worker, at most
+  bool in_order_ = false;
   bool prefetches_ = true;
   // Beyond which no more is pulled, see wants_more; but up to so many entries and bytes it is, if what was pulled
   // does not run as long as copies take.

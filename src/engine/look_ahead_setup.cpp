@@ -58,7 +58,8 @@ LookAhead::LookAhead(const LookAheadParts& parts, const NodeDescription& node,
       context_(parts.context),
       machine_(parts.machine),
       workers_(workers),
-      node_(node.id) {
+      node_(node.id),
+      in_order_(options.in_order) {
   set_depth(node, options);
   set_window(node, options);
   set_bandwidth(options);

@@ -148,6 +148,9 @@ struct PolicyTraits {
   // The policy asks for copies before tasks are popped (PolicyContext::load). The look-ahead keeps room free for results
   // alone.
   bool plans_copies = false;
+  // The tasks of a node start in the order in which they are popped: one whose operands are there waits for those before it
+  // that its worker can run.
+  bool starts_in_order = false;
   // It runs a task where that says (Task::named_node): codelets are asked where their tasks are to run.
   bool follows_placement = false;
   // It has a second gear, in which the engine calls it while memory is short or accelerators take part: see

@@ -27,11 +27,9 @@ class CopiesAhead {
     Bytes asked;                      // for it
   };
 
-  // `follows`: the plan is one from a file.
-  void start(PolicyContext& context, const Nodes& nodes, bool follows) {
+  void start(PolicyContext& context, const Nodes& nodes) {
     context_ = &context;
     nodes_ = &nodes;
-    at_once_ = follows ? kAtOnceFollowed : kAtOnce;
     lists_.resize(nodes.count());
   }
 
@@ -78,10 +76,15 @@ class CopiesAhead {
     }
   }
 
+  // None that was expected on the node before it is to come any more. Also if it is nowhere.
+  bool is_next(NodeIndex node, const Place& place) const {
+    return place.number == Place::kNowhere || place.number == lists_[node].first;
+  }
+
   // It stands far behind the first one of its node, and lacks data there.
   bool is_early(const graph::Task& task, NodeIndex node, const Place& place) const {
     if (place.number == Place::kNowhere) return false;
-    const std::uint64_t at_once = at_once_ + (*nodes_)[node].workers.size();
+    const std::uint64_t at_once = kAtOnce + (*nodes_)[node].workers.size();
     if (place.number <= lists_[node].first + at_once) return false;
     return std::ranges::any_of(task.accesses(), [&](const graph::Access& access) {
       return reads(access.mode) && !is_there(*access.handle, node);
@@ -91,8 +94,6 @@ class CopiesAhead {
  private:
   // And one for each worker. What is ready further behind has copies on their way when its turn comes.
   static constexpr std::uint64_t kAtOnce = 4;
-  // Runs come nearer to a plan from a file so, in bytes and in time.
-  static constexpr std::uint64_t kAtOnceFollowed = 2;
 
   struct Expected {
     graph::Task* task = nullptr;  // null: it is not to come any more
@@ -141,7 +142,6 @@ class CopiesAhead {
 
   PolicyContext* context_ = nullptr;
   const Nodes* nodes_ = nullptr;
-  std::uint64_t at_once_ = kAtOnce;
   std::vector<List> lists_;  // by node
 };
 

@@ -57,7 +57,7 @@ struct PackagedTask {
 struct PackagedNode {
   base::SureMap<std::uint64_t, PackagedTask*> ready;  // not given, by place
   Load load;                                          // queued: planned, ready or not
-  bool keeps_back = false;  // ready tasks that came too early, from workers that asked
+  bool keeps_back = false;  // ready tasks whose turn has not come, from workers that asked
 };
 
 enum class Steal : std::uint8_t { half, one, none };
@@ -87,7 +87,8 @@ class Packaged final : public Policy {
             .wants_ends = true,
             .wants_run_times = true,
             .plans = true,
-            .plans_copies = copies_ahead()};
+            .plans_copies = copies_ahead(),
+            .starts_in_order = followed_.has_value()};
   }
 
   bool follow(const std::shared_ptr<const graph::KeptPlan>& plan) override {
@@ -102,7 +103,7 @@ class Packaged final : public Policy {
     nodes_.start(context);
     future_.start(context);
     queues_.resize(nodes_.count());
-    ahead_.start(context, nodes_, followed_.has_value());
+    ahead_.start(context, nodes_);
     if (followed_) followed_->start(nodes_);
   }
 
@@ -161,6 +162,7 @@ class Packaged final : public Policy {
     take_out(*record);
     give(*record, node);
     ahead_.ask(node);
+    if (followed_) ask_again(node);  // the next one has its turn
     return record->task;
   }
 
@@ -180,8 +182,9 @@ class Packaged final : public Policy {
       take_out(record);
     }
     future_.forget(task, record.uses);
-    if (std::exchange(queues_[record.node].keeps_back, false)) {
-      for (const WorkerId each : nodes_[record.node].workers) context_->wake(each);
+    for (NodeIndex node = 0; node < nodes_.count(); ++node) {
+      // A turn comes also when a task of another node has ended.
+      if (followed_ || node == record.node) ask_again(node);
     }
     records_.close(task);
   }
@@ -244,6 +247,7 @@ class Packaged final : public Policy {
     window_.clear();
     std::size_t early = 0;
     for (const auto& [place, record] : queues_[nodes_.of(worker)].ready) {
+      if (!has_turn(*record)) break;
       if (!context_->can_run(*record->task, worker)) continue;
       if (is_early(*record)) {
         if (++early == kWindow) break;
@@ -254,6 +258,21 @@ class Packaged final : public Policy {
     }
     if (window_.empty()) return nullptr;
     return std::ranges::min_element(window_, {}, &InWindow::missing)->record;
+  }
+
+  // Of a plan from a file: all before it on its node have been given. While nothing runs anywhere nobody releases the one
+  // that has its turn: what a recursive task has submitted stands behind what waits for it.
+  bool has_turn(const PackagedTask& record) {
+    if (!followed_ || ahead_.is_next(record.node, record.ahead)) return true;
+    const bool any_given = std::ranges::any_of(
+        queues_, [](const PackagedNode& node) { return node.load.given() > 0; });
+    if (any_given) queues_[record.node].keeps_back = true;
+    return !any_given;
+  }
+
+  void ask_again(NodeIndex node) {
+    if (!std::exchange(queues_[node].keeps_back, false)) return;
+    for (const WorkerId each : nodes_[node].workers) context_->wake(each);
   }
 
   // Kept for a worker of the node, which asks again when what the node was given has ended.
