@@ -129,11 +129,23 @@ void DeferredTasks::add_invalidation(graph::Task& task) {
   }
 }
 
+namespace {
+// Also if they cannot be passed on: then the run is cancelled, and the policy gives all that it has.
+struct TellsPassedOn {
+  Engine& engine;
+  bool planned = false;
+  ~TellsPassedOn() {
+    if (planned) engine.passed_on();
+  }
+};
+}  // namespace
+
 [[gnu::noinline]] void DeferredTasks::flush(std::size_t kept, WorkerId here) {
+  TellsPassedOn tells{engine_};
   graph::ReadyList later;
   {
     const std::lock_guard order(order_mutex_);
-    const DeferredTaskList tasks = take(kept);
+    const DeferredTaskList tasks = take(kept, tells.planned);
     for (const DeferredTask& entry : tasks) {
       // What the policy keeps of a worker is for that worker's thread.
       const WorkerId submitter = entry.submitter == here ? here : kNoWorker;
@@ -146,7 +158,7 @@ void DeferredTasks::add_invalidation(graph::Task& task) {
 }
 
 // Under order_mutex_: with their priorities, the first of those that are deferred.
-DeferredTaskList DeferredTasks::take(std::size_t kept) {
+DeferredTaskList DeferredTasks::take(std::size_t kept, bool& planned) {
   DeferredTaskList tasks;
   {
     const std::lock_guard lock(list_mutex_);
@@ -154,7 +166,7 @@ DeferredTaskList DeferredTasks::take(std::size_t kept) {
     tasks.swap(list_);
   }
   const std::size_t leaving = tasks.size() - kept;
-  prepare(tasks, leaving);
+  planned = prepare(tasks, leaving);
   if (kept > 0) {
     const auto later =
         std::make_move_iterator(tasks.begin() + static_cast<std::ptrdiff_t>(leaving));
@@ -166,13 +178,14 @@ DeferredTaskList DeferredTasks::take(std::size_t kept) {
 }
 
 // Where there is no memory there are no priorities; a policy does not run what it has not planned.
-void DeferredTasks::prepare(std::span<const DeferredTask> list, std::size_t leaving) {
+bool DeferredTasks::prepare(std::span<const DeferredTask> list, std::size_t leaving) {
   const bool plans = engine_.policy_traits().plans;
+  const bool any_new = planned_ < list.size();
   try {
     using Predecessors = DeferredGraph::Predecessors;
     DeferredGraph known(list, plans ? Predecessors::named : Predecessors::left_out);
     if (computes_priorities_) give_priorities(known, list, leaving);
-    if (plans && planned_ < list.size()) {
+    if (plans && any_new) {
       engine_.plan({known.graph, known.tasks, known.data, left_, planned_});
     }
   } catch (const std::bad_alloc&) {
@@ -180,6 +193,7 @@ void DeferredTasks::prepare(std::span<const DeferredTask> list, std::size_t leav
   }
   planned_ = list.size() - leaving;
   left_ += leaving;
+  return plans && any_new;
 }
 
 std::string DeferredTasks::describe() const {

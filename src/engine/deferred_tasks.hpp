@@ -56,9 +56,10 @@ class DeferredTasks {
  private:
   void put(DeferredTask entry);
   void go_on(Deferral deferral, WorkerId submitter, bool full);
-  DeferredTaskList take(std::size_t kept);
+  DeferredTaskList take(std::size_t kept, bool& planned);
   void watch();
-  void prepare(std::span<const DeferredTask> known, std::size_t leaving);
+  // True: the policy has planned some.
+  bool prepare(std::span<const DeferredTask> known, std::size_t leaving);
   void give_priorities(DeferredGraph& known, std::span<const DeferredTask> list,
                        std::size_t leaving) const;
 

@@ -189,6 +189,7 @@ class Engine final : public Completions {
   // The policy changes gear. Then submissions are noted: they go by the call of `submit` that keeps their order.
   bool notes_submissions() const { return log_.has_value(); }
   void plan(const sched::KnownTasks& known);
+  void passed_on();  // what was planned
   bool has_slices() const { return gate_.has_deferred(); }
   // A slice of the policy's long work, by a worker that has no task or by a thread that waits (kNoWorker). False:
   // there was none.

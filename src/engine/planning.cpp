@@ -18,6 +18,11 @@ void Engine::plan(const sched::KnownTasks& known) {
   gate_.plan(known, [this](std::exception_ptr error) { planning_failed(std::move(error)); });
 }
 
+void Engine::passed_on() {
+  gate_.passed_on();
+  grant_fresh_prefetches();
+}
+
 bool Engine::run_deferred(WorkerId worker) {
   const PolicyGate::Slice slice = gate_.run_slice(
       worker, [this](std::exception_ptr error) { planning_failed(std::move(error)); });

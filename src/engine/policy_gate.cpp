@@ -249,6 +249,16 @@ void PolicyGate::plan(const sched::KnownTasks& known, const Failed& failed) {
   drain_leftovers(kNoWorker);
 }
 
+void PolicyGate::passed_on() {
+  {
+    const std::lock_guard lock(mutex_);
+    drain(kNoWorker);
+    const base::Stopwatch::Lap lap(watch_.get());
+    policy_.passed_on();
+  }
+  drain_leftovers(kNoWorker);
+}
+
 void PolicyGate::defer(std::function<bool()> slice) {
   const std::lock_guard lock(inbox_mutex_);
   deferred_.push_back(std::move(slice));

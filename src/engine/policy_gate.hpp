@@ -64,6 +64,7 @@ class PolicyGate {
   // that.
   using Failed = std::function<void(std::exception_ptr)>;
   void plan(const sched::KnownTasks& known, const Failed& failed);
+  void passed_on();
   // Long work of the policy, by the policy; then by any thread a slice of it. Work that throws is over.
   void defer(std::function<bool()> slice);
   bool has_deferred() const { return deferred_count_.load(std::memory_order_seq_cst) != 0; }

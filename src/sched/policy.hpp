@@ -198,6 +198,9 @@ class Policy {
   // only when it is pushed (engine/kinds/combination.hpp). If this throws, or there is no memory to say what is known, the run
   // is cancelled: then ends come of tasks that it has not seen.
   virtual void plan(const KnownTasks& known) { (void)known; }
+  // Of what plan() was told, that which waits for no other task has been pushed, but for tasks that the submission
+  // window holds back.
+  virtual void passed_on() {}
   // If it has two gears, of which the first is Gear::immediate: from now on it is called as in that one. No other call
   // is inside it meanwhile. The policy takes along the tasks that were pushed and are not popped. In the planned gear plan() is called
   // in slices, as `defer` does it: a task may be pushed, popped and ended before it is planned, and one that was

@@ -34,6 +34,7 @@
 #include "support/watchdog.hpp"
 #include "trace/reader.hpp"
 #include "vicinal/error.hpp"
+#include "vicinal/recursion.hpp"
 #include "vicinal/runtime.hpp"
 
 namespace vicinal::followed_plan {
@@ -148,6 +149,16 @@ TEST(FollowedPlan, TasksThatItLacksRunBeforeItsOwn) {
             (std::vector<std::uint32_t>{9, 8, 7, 6, 5}));
 }
 
+// What each node begins, in this order.
+using Sequences = std::map<std::string, std::vector<std::pair<std::string, std::uint32_t>>>;
+Sequences sequences_of(const KeptPlan& plan) {
+  Sequences sequences;
+  for (const auto& task : plan.tasks) {
+    sequences[plan.nodes[task.node]].emplace_back(task.name, task.number);
+  }
+  return sequences;
+}
+
 // --- policies
 
 TEST(FollowedPlan, PoliciesThatFollowNoneSaySoAndNameTheOnesThatDo) {
@@ -218,14 +229,6 @@ class OnTwoAccelerators : public ::testing::Test {
 
   const std::string& write(const KeptPlan& plan) { return file_.write(plan); }
 
-  // Which task on which node.
-  using Places = std::map<std::pair<std::string, std::uint32_t>, std::string>;
-  static Places places_of(const KeptPlan& plan) {
-    Places places;
-    for (const auto& task : plan.tasks) places[{task.name, task.number}] = plan.nodes[task.node];
-    return places;
-  }
-
   const machine::MachineModel machine_ =
       machine::load_machine("v100p", {.gpus = 2, .gpu_memory = 100_MiB});
 
@@ -238,7 +241,7 @@ class OnTwoAccelerators : public ::testing::Test {
   int plays_ = 0;
 };
 
-TEST_F(OnTwoAccelerators, ARecordedRunIsFollowedWithItsPlacesAndNoMoreBytes) {
+TEST_F(OnTwoAccelerators, ARecordedRunIsFollowedExactlyAndWithNoMoreBytes) {
   for (const graph::Graph& graph : {cholesky(), lu()}) {
     ASSERT_TRUE(graph.has_task_names());
     for (const char* const policy : {"darts", "lws", "dmdas", "heft", "horizon"}) {
@@ -248,13 +251,13 @@ TEST_F(OnTwoAccelerators, ARecordedRunIsFollowedWithItsPlacesAndNoMoreBytes) {
       const PlannedPlay followed = play(graph, "auto", write(recorded.plan));
       EXPECT_EQ(followed.plan.policy, "horizon");
       EXPECT_EQ(followed.tasks, graph.tasks().size());
-      EXPECT_EQ(places_of(followed.plan), places_of(recorded.plan));
+      EXPECT_EQ(sequences_of(followed.plan), sequences_of(recorded.plan));
       EXPECT_LE(static_cast<double>(followed.loaded), 1.1 * static_cast<double>(recorded.loaded));
     }
   }
 }
 
-TEST_F(OnTwoAccelerators, ARunWithOtherTimesIsWhereItWasPlanned) {
+TEST_F(OnTwoAccelerators, ARunWithOtherTimesKeepsPlacesAndOrder) {
   const graph::Graph graph = cholesky();
   const PlannedPlay recorded = play(graph, "darts");
   ASSERT_EQ(recorded.plan.tasks.size(), graph.tasks().size());
@@ -264,7 +267,7 @@ TEST_F(OnTwoAccelerators, ARunWithOtherTimesIsWhereItWasPlanned) {
     const graph::Graph varied = graph::with_varied_times(graph, machine_, share, seed);
     const PlannedPlay followed = play(varied, "horizon", path);
     EXPECT_EQ(followed.tasks, graph.tasks().size());
-    EXPECT_EQ(places_of(followed.plan), places_of(recorded.plan));
+    EXPECT_EQ(sequences_of(followed.plan), sequences_of(recorded.plan));
   });
 }
 
@@ -411,6 +414,107 @@ TEST(FollowedPlan, WhatContradictsTheRunLosesNothingAndHangsNowhere) {
     const SmallProgram program = random_small_program(random);
     expect_right(program, file.write(wild_plan(program, random)), folder.path(), random);
   });
+}
+
+// Submits the program; the tasks of each accelerator, in the order in which they ran.
+Sequences sequences_of_real(const SmallProgram& program, Options options, const std::string& trace) {
+  options.trace = trace;
+  options.trace_events = "tasks,submission";
+  {
+    std::deque<std::atomic<int>> runs(program.tasks.size());
+    Runtime runtime(options);
+    const Watchdog watchdog(&runtime, "a real run under its own plan");
+    std::vector<Handle> data;
+    for (std::size_t d = 0; d < program.data; ++d) {
+      data.push_back(runtime.register_empty(kPage, fmt::format("d{}", d)));
+    }
+    for (std::size_t t = 0; t < program.tasks.size(); ++t) {
+      std::vector<Operand> operands;
+      for (const std::size_t read : program.tasks[t].read) operands.push_back(R(data[read]));
+      operands.push_back(W(data[program.tasks[t].written]));
+      runtime.submit({.codelet = &kMix[2],  // on accelerators
+                      .operands = operands,
+                      .parameters = Run{&runs[t], static_cast<std::int64_t>(t)},
+                      .name = program.tasks[t].name});
+    }
+    runtime.wait();
+  }
+  return sequences_of(analysis::plan_of(analysis::RecordedRun(trace::Reader(trace)), "the run"));
+}
+
+TEST(FollowedPlan, ARealRunUnderItsOwnPlanRunsInTheRecordedOrder) {
+  PlanFile file;
+  for_each_seed(20, [&](base::Random& random, std::uint64_t seed) {
+    const SmallProgram program = random_small_program(random);
+    Options options = small_options();
+    options.policy = "lws";
+    options.plan_pause = 0;
+    options.accelerators = 1 + random.below(3);
+    options.accelerator_memory = kPage * (3 + random.below(6));
+    const std::string trace = file.beside(fmt::format("{}.vtrace", seed));
+    const Sequences recorded = sequences_of_real(program, options, trace);
+    options.policy = "horizon";
+    options.plan = file.write(
+        analysis::plan_of(analysis::RecordedRun(trace::Reader(trace)), "the run"));
+    EXPECT_EQ(sequences_of_real(program, options, file.beside(fmt::format("{}again.vtrace", seed))),
+              recorded);
+  });
+}
+
+// --- turns that cannot come
+
+// The plan has first what waits for the application, which waits for what the plan has second.
+TEST(FollowedPlan, WhatTheApplicationWaitsForRunsBeforeWhatWaitsForIt) {
+  PlanFile file;
+  KeptPlan plan{.nodes = {"ram"}, .tasks = {{"note", 0, 0}, {"note", 0, 1}}};
+  std::vector<std::uint32_t> order;
+  std::array<std::int64_t, 2> values{};
+  Runtime runtime(following(file.write(plan), "horizon", 1));
+  const Watchdog watchdog(&runtime, "a plan whose first task waits for the application");
+  std::vector<Handle> data;
+  for (std::int64_t& value : values) data.push_back(runtime.register_buffer(&value, Bytes{8}, ""));
+  {
+    const Acquired held = runtime.acquire(data[0], AccessMode::RW);
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      runtime.submit(
+          {.codelet = &kNoteOrder, .operands = {RW(data[i])}, .parameters = Note{&order, i}});
+    }
+    const Acquired second = runtime.acquire(data[1], AccessMode::R);
+    EXPECT_THAT(order, ::testing::ElementsAre(1));
+  }
+  runtime.wait();
+  EXPECT_THAT(order, ::testing::ElementsAre(1, 0));
+}
+
+// What a recursive task submits is planned last, and what the plan has behind the task waits for it.
+TEST(FollowedPlan, WhatARecursiveTaskSubmitsRunsBeforeWhatWaitsForIt) {
+  const Codelet leaf{.name = "leaf", .cpu = [](KernelContext& k) {
+                       auto* const x = k.data<double>(0);
+                       for (std::size_t i = 0; i < k.count<double>(0); ++i) x[i] += 1;
+                     }};
+  static const Codelet* inner = nullptr;
+  inner = &leaf;
+  const Codelet halves{.name = "halves", .cpu = leaf.cpu, .recursive = [](Recursion& r) {
+                         const Parts parts = r.parts(0, row_blocks(2));
+                         for (std::size_t i = 0; i < 2; ++i) {
+                           r.submit({.codelet = inner, .operands = {RW(parts[i])}});
+                         }
+                       }};
+  const Codelet twice{.name = "twice", .cpu = [](KernelContext& k) {
+                        auto* const x = k.data<double>(0);
+                        for (std::size_t i = 0; i < k.count<double>(0); ++i) x[i] *= 2;
+                      }};
+  PlanFile file;
+  const KeptPlan plan{.nodes = {"ram"},
+                      .tasks = {{"halves", 0, 0}, {"twice", 0, 0}, {"leaf", 0, 0}, {"leaf", 0, 1}}};
+  std::vector<double> x(1024, 1.0);
+  Runtime runtime(following(file.write(plan), "horizon", 2));
+  const Watchdog watchdog(&runtime, "a plan of a recursive task");
+  const Handle data = runtime.register_buffer(x.data(), Bytes{x.size() * 8}, "x");
+  runtime.submit({.codelet = &halves, .operands = {RW(data)}, .recursive = Recursive::always});
+  runtime.submit({.codelet = &twice, .operands = {RW(data)}});
+  runtime.wait();
+  EXPECT_EQ(x, std::vector<double>(1024, 4.0));
 }
 
 // The file has a name of its own: what has been said of it once is not said again.

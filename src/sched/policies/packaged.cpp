@@ -33,6 +33,7 @@
 #include "sched/policies/expected_places.hpp"
 #include "sched/policies/followed_plan.hpp"
 #include "sched/policies/packaged_plan.hpp"
+#include "sched/policies/turns.hpp"
 #include "sched/policy.hpp"
 #include "sched/records.hpp"
 #include "sched/theft.hpp"
@@ -104,13 +105,18 @@ class Packaged final : public Policy {
     future_.start(context);
     queues_.resize(nodes_.count());
     ahead_.start(context, nodes_);
-    if (followed_) followed_->start(nodes_);
+    if (!followed_) return;
+    followed_->start(nodes_);
+    turns_.start(context);
   }
 
   void plan(const KnownTasks& known) override {
     const packaged::Plan plan =
         packaged::plan(known, rules_.plan, nodes_, past(known), followed_ ? &*followed_ : nullptr);
-    if (followed_) followed_->warn();
+    if (followed_) {
+      followed_->warn();
+      turns_.planned();
+    }
     for (const auto& [task, node] : plan.tasks) {
       PackagedTask& record = records_.open(*task);
       record = {};
@@ -148,16 +154,21 @@ class Packaged final : public Policy {
     }
     record->ready = true;
     queues_[record->node].ready.emplace(record->place, record);
+    if (followed_ && !any_comes()) ask_all_again();
   }
 
   graph::Task* pop(WorkerId worker) override {
+    if (followed_) turns_.asks(worker);
     PackagedTask* record = first_for(worker);
     if (record == nullptr) {
       record = taken_for(worker);
     } else if (decisions_.heard()) {
       tell_first(*record, worker);
     }
-    if (record == nullptr) return nullptr;
+    if (record == nullptr) {
+      if (followed_ && !any_comes()) ask_all_again();
+      return nullptr;
+    }
     const NodeIndex node = record->node;
     take_out(*record);
     give(*record, node);
@@ -173,7 +184,8 @@ class Packaged final : public Policy {
     return true;
   }
 
-  void task_done(graph::Task& task, WorkerId /*worker*/) override {
+  void task_done(graph::Task& task, WorkerId worker) override {
+    if (followed_) turns_.ended(worker);
     if (task.policy_data == nullptr) return;  // its plan failed
     PackagedTask& record = records_.of(task);
     if (record.given) {
@@ -182,11 +194,13 @@ class Packaged final : public Policy {
       take_out(record);
     }
     future_.forget(task, record.uses);
-    for (NodeIndex node = 0; node < nodes_.count(); ++node) {
-      // A turn comes also when a task of another node has ended.
-      if (followed_ || node == record.node) ask_again(node);
-    }
+    followed_ ? ask_all_again() : ask_again(record.node);
     records_.close(task);
+  }
+
+  void passed_on() override {
+    turns_.passed_on();
+    if (followed_) ask_all_again();
   }
 
   void data_forgotten(graph::Handle& handle) override {
@@ -260,16 +274,28 @@ class Packaged final : public Policy {
     return std::ranges::min_element(window_, {}, &InWindow::missing)->record;
   }
 
-  // Of a plan from a file: all before it on its node have been given. While nothing runs anywhere nobody releases the one
-  // that has its turn: what a recursive task has submitted stands behind what waits for it.
+  // Of a plan from a file: all before it on its node have been given, or nothing could bring the turn.
   bool has_turn(const PackagedTask& record) {
     if (!followed_ || ahead_.is_next(record.node, record.ahead)) return true;
-    const bool any_given = std::ranges::any_of(
-        queues_, [](const PackagedNode& node) { return node.load.given() > 0; });
-    if (any_given) queues_[record.node].keeps_back = true;
-    return !any_given;
+    queues_[record.node].keeps_back = any_comes();
+    return !queues_[record.node].keeps_back;
+  }
+  // Something is under way that may bring a turn.
+  bool any_comes() const {
+    return turns_.any_comes() || std::ranges::any_of(queues_, [&](const PackagedNode& node) {
+      return node.load.given() > 0 || starts_one(node);
+    });
+  }
+  // Its worker has not asked yet.
+  bool starts_one(const PackagedNode& node) const {
+    if (node.ready.empty()) return false;
+    const PackagedTask& first = *node.ready.begin()->second;
+    return ahead_.is_next(first.node, first.ahead) && !nodes_.all_away(first.node);
   }
 
+  void ask_all_again() {
+    for (NodeIndex node = 0; node < nodes_.count(); ++node) ask_again(node);
+  }
   void ask_again(NodeIndex node) {
     if (!std::exchange(queues_[node].keeps_back, false)) return;
     for (const WorkerId each : nodes_[node].workers) context_->wake(each);
@@ -388,6 +414,7 @@ class Packaged final : public Policy {
   CopiesAhead ahead_;
   ExpectedPlaces places_;  // of horizon
   std::optional<FollowedPlan> followed_;
+  Turns turns_;  // of it
   Records<PackagedTask> records_;
   base::SureVector<InWindow> window_;
   base::SureVector<PackagedTask*> taken_;  // the last one first

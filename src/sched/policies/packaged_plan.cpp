@@ -210,60 +210,90 @@ std::vector<orders::horizon::Initially> initially(const Past& past,
   return result;
 }
 
-// All groups in one order: those of the largest are planned for its nodes, the others run beside them. `tasks`: all of
-// them. Returned: what is left to copies that run ahead.
-Bytes plan_blocks(const KnownTasks& known, std::span<const Number> tasks,
-                  const std::vector<Group>& groups, const Nodes& nodes, const Past& past,
-                  Order& order, std::vector<NodeIndex>& node_of) {
-  const auto main =
-      std::ranges::max_element(groups, {}, [](const Group& group) { return group.tasks.size(); });
-  std::vector<Time> durations(known.tasks.size());
-  std::vector<NodeIndex> other(known.tasks.size(), kNoNode);
-  for (const Group& group : groups) {
-    for (std::size_t i = 0; i < group.tasks.size(); ++i) {
-      durations[group.tasks[i]] =
-          group.durations[i] + worker_of(nodes, group.nodes.front()).task_overhead;
-      if (&group != &*main) other[group.tasks[i]] = group.nodes[i % group.nodes.size()];
+// What horizon plans: tasks of all groups in one graph, for the memories of the nodes that most of them run on. The others
+// run beside them.
+class InMemories {
+ public:
+  // `tasks`: all of the groups, of which `main` is one.
+  InMemories(const KnownTasks& known, std::span<const Number> tasks, std::span<const Group> groups,
+             const Group& main, const Nodes& nodes, const Past& past)
+      : other_(known.tasks.size(), kNoNode) {
+    std::vector<Time> durations(known.tasks.size());
+    for (const Group& group : groups) {
+      for (std::size_t i = 0; i < group.tasks.size(); ++i) {
+        durations[group.tasks[i]] =
+            group.durations[i] + worker_of(nodes, group.nodes.front()).task_overhead;
+        if (&group != &main) other_[group.tasks[i]] = group.nodes[i % group.nodes.size()];
+      }
     }
-  }
-  std::vector<Time> of_tasks;
-  std::vector<bool> elsewhere;
-  for (const Number task : tasks) {
-    of_tasks.push_back(durations[task]);
-    elsewhere.push_back(other[task] != kNoNode);
-  }
-  auto graph = orders::horizon::plan_graph(known.graph, tasks, of_tasks, elsewhere);
-  if (nodes[main->nodes.front()].id == kRam) {
-    // What is at home there takes none of the room.
-    for (Number datum = 0; datum < graph.data(); ++datum) {
-      if (known.graph.data()[datum].home == NodeKind::ram) graph.bytes[datum] = 0;
+    std::vector<Time> of_tasks;
+    std::vector<bool> elsewhere;
+    for (const Number task : tasks) {
+      of_tasks.push_back(durations[task]);
+      elsewhere.push_back(other_[task] != kNoNode);
     }
+    graph_ = orders::horizon::plan_graph(known.graph, tasks, of_tasks, elsewhere);
+    if (nodes[main.nodes.front()].id == kRam) {
+      // What is at home there takes none of the room.
+      for (Number datum = 0; datum < graph_.data(); ++datum) {
+        if (known.graph.data()[datum].home == NodeKind::ram) graph_.bytes[datum] = 0;
+      }
+    }
+    nodes_ = main.nodes;
+    spread_over_bridges(nodes_, nodes);
+    memories_ = memories_of(nodes, nodes_);
+    graph_.initially = initially(past, nodes_, graph_.bytes, memories_.bytes);
   }
-  std::vector<NodeIndex> of_main = main->nodes;
-  spread_over_bridges(of_main, nodes);
-  const orders::horizon::Memories memories = memories_of(nodes, of_main);
-  graph.initially = initially(past, of_main, graph.bytes, memories.bytes);
-  const orders::horizon::Planned best = orders::horizon::best_plan(graph, memories);
-  for (const auto& [task, memory] : best.order) {
-    const Number number = graph.number[task];
-    order.push_back(number);
-    node_of[number] = graph.elsewhere[task] ? other[number] : of_main[memory];
-  }
-  return {best.reserve};
-}
 
-// The least of what horizon leaves on any node.
-Bytes room_ahead(const KnownTasks& known, const Nodes& nodes) {
-  std::uint64_t largest = 0;
-  for (const graph::Handle* const datum : known.data) {
-    if (datum != nullptr) largest = std::max(largest, datum->bytes().value);
+  // Returned: what is left to copies that run ahead.
+  Bytes plan(Order& order, std::vector<NodeIndex>& node_of) const {
+    const orders::horizon::Planned best = orders::horizon::best_plan(graph_, memories_);
+    for (const auto& [task, memory] : best.order) {
+      const Number number = graph_.number[task];
+      order.push_back(number);
+      node_of[number] = graph_.elsewhere[task] ? other_[number] : nodes_[memory];
+    }
+    return {best.reserve};
   }
-  Bytes least{std::numeric_limits<std::uint64_t>::max()};
-  for (NodeIndex node = 0; node < nodes.count(); ++node) {
-    const Bytes memory = memory_of(nodes.machine(), nodes[node].id);
-    least = std::min(least, Bytes{orders::horizon::room_ahead(memory.value, largest)});
+
+  // The same for an order that is given; each task behind its predecessors.
+  Bytes room_ahead(const Order& order, const std::vector<NodeIndex>& node_of) const {
+    std::vector<Number> task_of(other_.size());
+    for (Number task = 0; task < graph_.tasks(); ++task) task_of[graph_.number[task]] = task;
+    std::vector<orders::horizon::Placed> placed;
+    for (const Number number : order) {
+      const auto memory = std::ranges::find(nodes_, node_of[number]) - nodes_.begin();
+      const Number task = task_of[number];
+      placed.push_back({task, graph_.elsewhere[task] ? 0 : static_cast<std::uint32_t>(memory)});
+    }
+    return {orders::horizon::best_room_ahead(graph_, placed, memories_)};
   }
-  return least;
+
+ private:
+  std::vector<NodeIndex> other_;  // by number of the task: not of the memories
+  orders::horizon::PlanGraph graph_;
+  std::vector<NodeIndex> nodes_;  // of the memories
+  orders::horizon::Memories memories_;
+};
+
+// Of tasks whose nodes are given: those on accelerators, if there are any, and the others.
+std::vector<Group> groups_of_given(const KnownTasks& known, const Order& tasks,
+                                   const std::vector<NodeIndex>& node_of, const Nodes& nodes) {
+  std::vector<Group> groups;
+  for (const bool on_devices : {true, false}) {
+    Group group;
+    for (const Number number : tasks) {
+      const NodeIndex node = node_of[number];
+      const NodeKind kind = nodes.machine().nodes[nodes[node].id.value].kind;
+      if ((kind == NodeKind::device) != on_devices) continue;
+      if (std::ranges::count(group.nodes, node) == 0) group.nodes.push_back(node);
+      const Time time = nodes.run_time(*known.tasks[number], node);
+      group.tasks.push_back(number);
+      group.durations.push_back(time > Time{0} ? time : kUnknownTime);
+    }
+    if (!group.tasks.empty()) groups.push_back(std::move(group));
+  }
+  return groups;
 }
 
 }  // namespace
@@ -293,8 +323,12 @@ Plan plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes, P
   std::vector<Group> groups = groups_of(known, tasks, nodes);
   const bool has_blocks = rules.algorithm == Algorithm::horizon && !groups.empty();
   Plan plan;
-  if (followed) plan.ahead = room_ahead(known, nodes);
-  if (has_blocks) plan.ahead = plan_blocks(known, tasks, groups, nodes, past, order, node_of);
+  if (has_blocks) {
+    const auto main = std::ranges::max_element(
+        groups, {}, [](const Group& group) { return group.tasks.size(); });
+    plan.ahead =
+        InMemories(known, tasks, groups, *main, nodes, past).plan(order, node_of);
+  }
   for (Group& group : has_blocks ? std::span<Group>() : std::span(groups)) {
     if (rules.algorithm == Algorithm::hfp) order_by_inputs(group, known);
     const std::vector<Order> packages =
@@ -311,10 +345,23 @@ Plan plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes, P
     }
   }
   std::ranges::sort(given);
-  for (const auto& [rank, task] : given) order.push_back(task);
+  std::vector<bool> is_given(known.tasks.size());
+  for (const auto& [rank, task] : given) {
+    order.push_back(task);
+    is_given[task] = true;
+  }
+  Order followed_order;
   for (const Number task : orders::respecting_dependencies(order, known.graph)) {
     const bool is_new = task >= known.planned_before && known.tasks[task] != nullptr;
     if (is_new) plan.tasks.push_back({known.tasks[task], node_of[task]});
+    if (is_given[task]) followed_order.push_back(task);
+  }
+  if (!followed_order.empty()) {
+    const std::vector<Group> of_given = groups_of_given(known, followed_order, node_of, nodes);
+    Order by_number = followed_order;
+    std::ranges::sort(by_number);
+    plan.ahead = InMemories(known, by_number, of_given, of_given.front(), nodes, past)
+                     .room_ahead(followed_order, node_of);
   }
   return plan;
 }

@@ -122,6 +122,19 @@ std::vector<Number> by_path(const PlanGraph& graph) {
   return order;
 }
 
+double score(const Cost& cost, const Memories& memories) {
+  if (memories.in.value <= 0) return static_cast<double>(cost.time.ns);
+  Time copies = duration(Bytes{cost.loaded + cost.written}, memories.in);
+  if (cost.exchanged > 0) {
+    copies += duration(Bytes{cost.exchanged}, std::ranges::max(memories.between));
+  }
+  return static_cast<double>(cost.time.ns) + kBytesCount * static_cast<double>(copies.ns);
+}
+
+std::uint64_t largest_of(const PlanGraph& graph) {
+  return graph.bytes.empty() ? 0 : std::ranges::max(graph.bytes);
+}
+
 class Search {
  public:
   Search(const PlanGraph& graph, const Memories& memories) : graph_(graph), memories_(memories) {
@@ -229,14 +242,7 @@ class Search {
     return score;
   }
 
-  double score_of(const Cost& cost) const {
-    if (memories_.in.value <= 0) return static_cast<double>(cost.time.ns);
-    Time copies = duration(Bytes{cost.loaded + cost.written}, memories_.in);
-    if (cost.exchanged > 0) {
-      copies += duration(Bytes{cost.exchanged}, std::ranges::max(memories_.between));
-    }
-    return static_cast<double>(cost.time.ns) + kBytesCount * static_cast<double>(copies.ns);
-  }
+  double score_of(const Cost& cost) const { return score(cost, memories_); }
 
   const Units& units(Family family) {
     std::optional<Units>& units = units_[static_cast<std::size_t>(family)];
@@ -259,12 +265,27 @@ std::uint64_t room_ahead(std::uint64_t memory, std::uint64_t largest) {
   return std::min(part_of(memory, kMostReserved), kReserved * largest);
 }
 
+std::uint64_t best_room_ahead(const PlanGraph& graph, std::span<const Placed> order,
+                              const Memories& memories) {
+  Memories tried = memories;
+  tried.reserve = room_ahead(memories.bytes, largest_of(graph));
+  std::uint64_t best = tried.reserve;
+  double least = score(cost_of(graph, order, tried), memories);
+  // For a datum of each worker at least.
+  const std::uint64_t enough = memories.workers * largest_of(graph);
+  while (tried.reserve / 2 >= std::max(enough, std::uint64_t{1})) {
+    tried.reserve /= 2;
+    const double with_less = score(cost_of(graph, order, tried), memories);
+    if (with_less < least) best = tried.reserve;
+    least = std::min(least, with_less);
+  }
+  return best;
+}
+
 Planned best_plan(const PlanGraph& graph, const Memories& memories) {
   if (graph.tasks() == 0) return {};
   Memories planned = memories;
-  std::uint64_t largest = 0;
-  for (const std::uint64_t bytes : graph.bytes) largest = std::max(largest, bytes);
-  planned.reserve = room_ahead(memories.bytes, largest);
+  planned.reserve = room_ahead(memories.bytes, largest_of(graph));
   Planned best = Search(graph, planned).run();
   best.reserve = planned.reserve;
   return best;

@@ -2,6 +2,8 @@
 // first.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "sched/orders/horizon/memories.hpp"
@@ -19,6 +21,11 @@ struct Planned {
 // Of a memory, bytes that are left to copies which run ahead of the tasks: room for a few of the data, but a small part at
 // most. `largest`: bytes of the largest datum.
 std::uint64_t room_ahead(std::uint64_t memory, std::uint64_t largest);
+
+// The same for an order that is given: less, where what that room costs in loads is more than what it gains in time. Each
+// task behind its predecessors.
+std::uint64_t best_room_ahead(const PlanGraph& graph, std::span<const Placed> order,
+                              const Memories& memories);
 
 // It uses the first of the memories alone where more do not help.
 Planned best_plan(const PlanGraph& graph, const Memories& memories);
