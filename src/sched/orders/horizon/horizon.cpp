@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -109,7 +110,8 @@ std::vector<Number> as_numbered(const PlanGraph& graph) {
   return order;
 }
 
-// The longest path first: where all data fit, workers matter alone.
+// The longest path first: where all data fit, workers matter alone. In steps of a mean task, so that small differences of
+// times put no tasks apart that share data.
 std::vector<Number> by_path(const PlanGraph& graph) {
   std::vector<Time> left = graph.durations;
   for (std::size_t task = graph.tasks(); task-- > 0;) {
@@ -117,8 +119,12 @@ std::vector<Number> by_path(const PlanGraph& graph) {
     for (const Number after : graph.successors[task]) longest = std::max(longest, left[after]);
     left[task] += longest;
   }
+  const Time all = std::accumulate(graph.durations.begin(), graph.durations.end(), Time{});
+  const double mean = static_cast<double>(all.ns) / static_cast<double>(graph.tasks());
   std::vector<Number> order = as_numbered(graph);
-  std::ranges::stable_sort(order, std::ranges::greater(), [&](Number task) { return left[task]; });
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](Number task) {
+    return std::llround(static_cast<double>(left[task].ns) / mean);
+  });
   return order;
 }
 

@@ -22,22 +22,25 @@ void Lists::placed() {
 
 namespace {
 
+// Tasks are counted, not their times: those differ a little in every run, and would put tasks that are alike in an order of
+// chance, in which neighbours share no data.
 struct Levels {
-  std::vector<Number> depth;  // tasks before it on the longest path that leads there
-  std::vector<Time> left;     // the longest path from it on, itself included
+  std::vector<Number> depth;   // tasks before it on the longest path that leads there
+  std::vector<Number> height;  // and behind it
 };
 
-Levels levels_of(const Lists& successors, std::span<const Time> durations) {
-  Levels levels{std::vector<Number>(durations.size()), {durations.begin(), durations.end()}};
-  for (Number task = 0; task < durations.size(); ++task) {
+Levels levels_of(const Lists& successors) {
+  const std::size_t tasks = successors.size();
+  Levels levels{std::vector<Number>(tasks), std::vector<Number>(tasks)};
+  for (Number task = 0; task < tasks; ++task) {
     for (const Number after : successors[task]) {
       levels.depth[after] = std::max(levels.depth[after], levels.depth[task] + 1);
     }
   }
-  for (std::size_t task = durations.size(); task-- > 0;) {
-    Time longest;
-    for (const Number after : successors[task]) longest = std::max(longest, levels.left[after]);
-    levels.left[task] += longest;
+  for (std::size_t task = tasks; task-- > 0;) {
+    for (const Number after : successors[task]) {
+      levels.height[task] = std::max(levels.height[task], levels.height[after] + 1);
+    }
   }
   return levels;
 }
@@ -83,11 +86,11 @@ PlanGraph plan_graph(const graph::Graph& graph, std::span<const Number> tasks,
     successors.placed();
     return successors;
   };
-  const Levels levels = levels_of(lists([](Number i) { return i; }), durations);
+  const Levels levels = levels_of(lists([](Number i) { return i; }));
   std::vector<Number> order(tasks.size());
   std::iota(order.begin(), order.end(), Number{0});
   std::ranges::stable_sort(order, {}, [&](Number i) {
-    return std::pair{levels.depth[i], -levels.left[i].ns};
+    return std::pair{levels.depth[i], -std::int64_t{levels.height[i]}};
   });
   std::vector<Number> rank(tasks.size());
   for (Number i = 0; i < order.size(); ++i) rank[order[i]] = i;

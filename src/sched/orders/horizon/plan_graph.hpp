@@ -47,8 +47,8 @@ struct Initially {
       kNone;  // the one that has its content alone; kNone: it is at home, too
 };
 
-// Tasks in an order of their own: those that can come early first (by the number of tasks on the longest path to them),
-// among these the ones with the longest path behind them, so that the order of submission decides little.
+// Tasks in an order of their own: those that can come early first, among these the ones with most behind them, both by the
+// number of tasks on the longest path, so that neither the order of submission nor small differences of times decide much.
 struct PlanGraph {
   std::vector<Number> number;          // by task here: its number in the graph
   std::vector<Use> uses;               // of all tasks, one behind the other; a datum once per task
