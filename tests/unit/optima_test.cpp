@@ -201,10 +201,10 @@ TEST(Optima, AreNotFarBelowWhatHorizonMoves) {
         name, all[name].loaded.value(), all[name].moved.value(),
         of_equal_sizes[name].loaded.value(), of_equal_sizes[name].moved.value());
   }
-  EXPECT_LE(all["horizon"].loaded.value(), 1.80);
-  EXPECT_LE(all["horizon"].moved.value(), 1.87);
-  EXPECT_LE(of_equal_sizes["horizon"].loaded.value(), 1.70);
-  EXPECT_LE(all["plan"].loaded.value(), 1.33);
+  EXPECT_LE(all["horizon"].loaded.value(), 1.28);
+  EXPECT_LE(all["horizon"].moved.value(), 1.31);
+  EXPECT_LE(of_equal_sizes["horizon"].loaded.value(), 1.20);
+  EXPECT_LE(all["plan"].loaded.value(), 1.14);
 }
 
 }  // namespace
