@@ -3,8 +3,9 @@
 //   optima tests/optima
 //
 // writes 60 graphs of at most 40 tasks there, and the table optima.csv: by graph the memory, the least bytes that come in,
-// and the least bytes that come in and go out until the last task has ended. tests/support/least_bytes.hpp says what counts and
-// how it is found. The test tests/unit/optima_test.cpp compares policies and bounds with the table.
+// the least bytes that come in and go out until the last task has ended, and orders of tasks that attain the two.
+// tests/support/least_bytes.hpp says what counts and how it is found. The test tests/unit/optima_test.cpp compares policies
+// and bounds with the table.
 //
 // The graphs are of fixed shapes and seeds: the same program writes the same files. One line per graph says how many
 // states were looked at. A graph that takes more than --most of them is left out, and named.
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/random.hpp"
 #include "graph/graph.hpp"
@@ -323,8 +325,8 @@ bool write_case(const Case& given, const std::filesystem::path& folder, std::ost
   std::fflush(stdout);
   std::ofstream file(folder / (given.name + ".json"));
   graphfiles::write_graph_json(graph, file);
-  table << fmt::format("{}.json,{},{},{},{}\n", given.name, memory, loads->bytes, both->bytes,
-                       given.seed)
+  table << fmt::format("{}.json,{},{},{},{},{},{}\n", given.name, memory, loads->bytes, both->bytes,
+                       given.seed, fmt::join(loads->order, " "), fmt::join(both->order, " "))
         << std::flush;
   file.close();
   if (!file || !table) {
@@ -337,7 +339,8 @@ bool write_case(const Case& given, const std::filesystem::path& folder, std::ost
 void write_all(const std::filesystem::path& folder, std::size_t most) {
   std::filesystem::create_directories(folder);
   std::ofstream table(folder / "optima.csv");
-  table << "graph,memory_bytes,least_loaded_bytes,least_moved_bytes,seed\n";
+  table << "graph,memory_bytes,least_loaded_bytes,least_moved_bytes,seed,order_that_loads_it,order_"
+           "that_moves_it\n";
   std::size_t written = 0;
   for (const Case& each : cases()) written += write_case(each, folder, table, most) ? 1 : 0;
   fmt::print("{} graphs\n", written);

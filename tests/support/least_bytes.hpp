@@ -45,7 +45,8 @@ enum class Counted : std::uint8_t { loads, loads_and_writes };
 
 struct LeastBytes {
   std::uint64_t bytes = 0;
-  std::size_t states = 0;  // that were looked at
+  std::size_t states = 0;            // that were looked at
+  std::vector<std::uint32_t> order;  // of tasks: a schedule that moves no more
 };
 
 namespace fewest {
@@ -197,16 +198,16 @@ class Search {
   std::optional<LeastBytes> run(std::size_t most_states) {
     const Mask all = given_.tasks == kMost ? ~Mask{0} : bit(given_.tasks) - 1;
     std::size_t states = 0;
-    reach({}, 0);
+    reach({}, 0, {});
     for (std::size_t f = 0; f < open_.size(); ++f) {
       while (!open_[f].empty()) {
-        const auto [state, moved] = open_[f].back();
+        const auto [state, moved, step] = open_[f].back();
         open_[f].pop_back();
         if (!is_known(state, moved)) continue;
-        if (state.done == all) return LeastBytes{moved * given_.unit, states};
+        if (state.done == all) return LeastBytes{moved * given_.unit, states, order_to(step)};
         if (++states > most_states) return std::nullopt;
         lowest_ = f;
-        expand(state, moved);
+        expand(state, moved, step);
         f = lowest_;
       }
     }
@@ -214,9 +215,16 @@ class Search {
   }
 
  private:
+  // On the way to a state: the task that was chosen, and the state behind it, before others ran because all was there.
+  struct Step {
+    std::uint32_t before = 0;  // the step before
+    std::uint32_t chosen = kMost;
+    State then = {};
+  };
   struct Reached {
     State state;
     std::uint32_t moved = 0;
+    std::uint32_t step = 0;
   };
   struct Known {
     Mask there = 0;
@@ -262,12 +270,15 @@ class Search {
     return !is_used;
   }
 
-  void run_what_is_there(State& state) const {
+  // `note`: called with each task.
+  template <typename Ran>
+  void run_what_is_there(State& state, const Ran& note) const {
     for (bool ran = true; ran;) {
       ran = false;
       for (std::size_t t = 0; t < given_.tasks; ++t) {
         if (!may_run_at_once(t, state)) continue;
         end_task(t, state);
+        note(t);
         ran = true;
       }
     }
@@ -298,8 +309,19 @@ class Search {
     return given_.size(to.there & ~from.there & used) + given_.size(from.changed & ~to.changed);
   }
 
-  void reach(State state, std::uint32_t moved) {
-    run_what_is_there(state);
+  std::vector<std::uint32_t> order_to(std::uint32_t step) const {
+    std::vector<std::uint32_t> order;
+    if (step > 0) order = order_to(steps_[step].before);
+    if (steps_[step].chosen < kMost) order.push_back(steps_[step].chosen);
+    State state = steps_[step].then;
+    run_what_is_there(state,
+                      [&](std::size_t task) { order.push_back(static_cast<std::uint32_t>(task)); });
+    return order;
+  }
+
+  void reach(State state, std::uint32_t moved, Step step) {
+    step.then = state;
+    run_what_is_there(state, [](std::size_t /*task*/) {});
     take_first_results(state);
     Mask used = 0;
     for (std::size_t d = 0; d < given_.data; ++d) {
@@ -316,7 +338,8 @@ class Search {
     others.push_back(own);
     const std::size_t f = moved + remaining(state);
     if (f >= open_.size()) open_.resize(f + 1);
-    open_[f].push_back({state, moved});
+    open_[f].push_back({state, moved, static_cast<std::uint32_t>(steps_.size())});
+    steps_.push_back(step);
     lowest_ = std::min(lowest_, f);
   }
 
@@ -384,7 +407,7 @@ class Search {
     return is_changed != other_changed ? other_changed : datum < other;
   }
 
-  void expand(const State& state, std::uint32_t moved) {
+  void expand(const State& state, std::uint32_t moved, std::uint32_t step) {
     for (std::size_t d = 0; d < given_.data; ++d) {
       rather_[d] = 0;
       if ((state.there & bit(d)) == 0) continue;
@@ -403,7 +426,8 @@ class Search {
         next.there &= ~leaving;
         next.changed &= ~leaving;
         end_task(t, next);
-        reach(next, loads + given_.size(leaving & state.changed));
+        reach(next, loads + given_.size(leaving & state.changed),
+              {.before = step, .chosen = static_cast<std::uint32_t>(t)});
       });
     }
   }
@@ -434,6 +458,7 @@ class Search {
   std::array<Mask, kMost> rather_{};    // by datum: what leaves rather
   std::unordered_map<Mask, std::vector<Known>> known_;
   std::vector<std::vector<Reached>> open_;  // by what they cost at least
+  std::vector<Step> steps_;
   std::size_t lowest_ = 0;
 };
 
@@ -443,6 +468,23 @@ class Search {
 inline std::optional<LeastBytes> least_bytes(const graph::Graph& graph, std::uint64_t memory,
                                              Counted counted, std::size_t most_states) {
   const fewest::Instance given = fewest::instance_of(graph, memory);
+  return fewest::Search(given, counted).run(most_states);
+}
+
+// Of schedules that run the tasks in this order.
+inline std::optional<LeastBytes> least_bytes_of(const std::vector<std::uint32_t>& order,
+                                                const graph::Graph& graph, std::uint64_t memory,
+                                                Counted counted, std::size_t most_states) {
+  fewest::Instance given = fewest::instance_of(graph, memory);
+  fewest::Mask done = 0;
+  for (const std::uint32_t task : order) {
+    if (task >= given.tasks || (given.before[task] & ~done) != 0) {
+      throw UsageError("task " + std::to_string(task) +
+                       " of the order waits for others: give an order of all tasks");
+    }
+    given.before[task] = given.ancestors[task] = done;
+    done |= fewest::bit(task);
+  }
   return fewest::Search(given, counted).run(most_states);
 }
 

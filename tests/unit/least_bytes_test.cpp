@@ -24,6 +24,7 @@ using graph::Graph;
 using testing::Counted;
 using testing::for_each_seed;
 using testing::least_bytes;
+using testing::least_bytes_of;
 
 // What a datum is in the memory, and whether home has its content.
 enum class InMemory : std::uint8_t { nothing, room, content };
@@ -210,6 +211,9 @@ TEST(LeastBytes, AreThoseOfASearchThatTriesEveryStep) {
       ASSERT_TRUE(least.has_value()) << "seed " << seed;
       EXPECT_EQ(least->bytes, EveryStep(graph, memory, counted).least())
           << "seed " << seed << ", in " << memory << " bytes";
+      EXPECT_EQ(least_bytes_of(least->order, graph, memory, counted, 1'000'000)->bytes,
+                least->bytes)
+          << "seed " << seed;
       more_than_once += least->bytes > least_bytes(graph, 100, counted, 1'000'000)->bytes ? 1 : 0;
     }
   });
