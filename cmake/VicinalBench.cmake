@@ -25,6 +25,8 @@ file(GLOB bench_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/*.cpp")
 foreach(source IN LISTS bench_sources)
   vicinal_add_bench("${source}" vicinal_apps vicinal_sparse)
 endforeach()
+# The search of optima.cpp is tested, too.
+target_include_directories(vicinal_bench_optima PRIVATE "${PROJECT_SOURCE_DIR}/tests")
 
 # bench/mpi/*.cpp measures what the library adds to MPI: a program for each that was found.
 file(GLOB mpi_bench_sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bench/mpi/*.cpp")

@@ -417,7 +417,8 @@ TEST(FollowedPlan, WhatContradictsTheRunLosesNothingAndHangsNowhere) {
 }
 
 // Submits the program; the tasks of each accelerator, in the order in which they ran.
-Sequences sequences_of_real(const SmallProgram& program, Options options, const std::string& trace) {
+Sequences sequences_of_real(const SmallProgram& program, Options options,
+                            const std::string& trace) {
   options.trace = trace;
   options.trace_events = "tasks,submission";
   {
@@ -454,8 +455,8 @@ TEST(FollowedPlan, ARealRunUnderItsOwnPlanRunsInTheRecordedOrder) {
     const std::string trace = file.beside(fmt::format("{}.vtrace", seed));
     const Sequences recorded = sequences_of_real(program, options, trace);
     options.policy = "horizon";
-    options.plan = file.write(
-        analysis::plan_of(analysis::RecordedRun(trace::Reader(trace)), "the run"));
+    options.plan =
+        file.write(analysis::plan_of(analysis::RecordedRun(trace::Reader(trace)), "the run"));
     EXPECT_EQ(sequences_of_real(program, options, file.beside(fmt::format("{}again.vtrace", seed))),
               recorded);
   });

@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "sched/orders/horizon/blocks.hpp"
 #include "sched/orders/horizon/deal.hpp"
+#include "sched/orders/horizon/moves.hpp"
 #include "sched/orders/horizon/units.hpp"
 
 namespace vicinal::sched::orders::horizon {
@@ -220,6 +221,19 @@ TEST(HorizonCost, CopiesRunBesideTasksAndWaitForRoom) {
   EXPECT_EQ(cost_of(plan, order, {.bytes = 3 * kTile, .in = {2e9}, .workers = 3}).time, Time{2500});
 }
 
+TEST(HorizonCost, OneByOneCopiesWaitForTheTaskBefore) {
+  using enum AccessMode;
+  Tasks tasks(2);
+  for (const Number datum : {0U, 1U, 1U}) tasks.add({{datum, R}});
+  const PlanGraph plan = tasks.plan();
+  // A load takes 500 ns, a task 1000: the second load comes beside the first task, or behind it. The third task lacks
+  // nothing.
+  Memories memory{.bytes = 2 * kTile, .in = {2e9}};
+  EXPECT_EQ(cost_of(plan, in_order(plan), memory).time, Time{3500});
+  memory.one_by_one = true;
+  EXPECT_EQ(cost_of(plan, in_order(plan), memory).time, Time{4000});
+}
+
 TEST(HorizonCost, CopiesRunAheadIntoTheReserve) {
   using enum AccessMode;
   Tasks tasks(4);
@@ -397,6 +411,37 @@ TEST(HorizonDeal, ATaskGoesWhereItStartsFirst) {
   EXPECT_NE(memory_of[0], memory_of[1]);
   EXPECT_EQ(memory_of[0], memory_of[2]);
   EXPECT_EQ(memory_of[1], memory_of[3]);
+}
+
+TEST(HorizonMoves, KeepDependenciesAndMakeNoOrderWorse) {
+  std::size_t better = 0;
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    base::Random random(seed);
+    const PlanGraph plan = random_tasks(random, 1 + random.below(60), 1 + random.below(20)).plan();
+    const auto loaded = [&](const std::vector<Number>& order) {
+      std::vector<Placed> placed;
+      for (const Number task : order) placed.push_back({task, 0});
+      return static_cast<double>(cost_of(plan, placed, {.bytes = 4 * kTile}).loaded);
+    };
+    const std::vector<Number> before = tasks_of(in_order(plan));
+    const std::vector<Number> after = moved_about(plan, before, 200, loaded);
+    EXPECT_TRUE(keeps_dependencies(plan, after));
+    EXPECT_LE(loaded(after), loaded(before));
+    if (loaded(after) < loaded(before)) ++better;
+  }
+  EXPECT_GT(better, 20U);
+}
+
+// Copies take ten times as long as tasks: beside tasks they would push out what comes next. Where they take as long as
+// tasks, they run beside them.
+TEST(HorizonPlan, LetsCopiesWaitWhereMemoryIsShortAndCopiesAreLong) {
+  const PlanGraph plan = cholesky(6).plan();
+  EXPECT_TRUE(best_plan(plan, {.bytes = 5 * kTile, .in = {1e8}, .out = {1e8}}).one_by_one);
+  EXPECT_FALSE(best_plan(plan, {.bytes = 5 * kTile, .in = {1e9}, .out = {1e9}}).one_by_one);
+  EXPECT_FALSE(best_plan(plan, {.bytes = 16 * kTile, .in = {1e8}, .out = {1e8}}).one_by_one);
+  EXPECT_FALSE(
+      best_plan(plan, {.bytes = 5 * kTile, .in = {1e8}, .out = {1e8}, .workers = 2}).one_by_one);
 }
 
 TEST(HorizonBlocks, HoldEachTaskOnceBehindItsPredecessors) {

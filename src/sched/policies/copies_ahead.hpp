@@ -33,8 +33,12 @@ class CopiesAhead {
     lists_.resize(nodes.count());
   }
 
-  // So much may be on its way, or there, for tasks that have not been popped.
-  void allow(NodeIndex node, Bytes most) { lists_[node].most = most; }
+  // So much may be on its way, or there, for tasks that have not been popped. `one_by_one`: the copies of a task wait for
+  // the end of the task before.
+  void allow(NodeIndex node, Bytes most, bool one_by_one) {
+    lists_[node].most = most;
+    lists_[node].one_by_one = one_by_one;
+  }
 
   // Behind all that were expected on the node. Called while the task is planned: what it reads is noted then, for
   // afterwards the graph may be writing to the accesses of a task that is not ready.
@@ -81,13 +85,15 @@ class CopiesAhead {
     return place.number == Place::kNowhere || place.number == lists_[node].first;
   }
 
-  // It stands far behind the first one of its node, and lacks data there.
+  // It stands far behind the first one of its node, and lacks data there. Where tasks run one by one, any task that lacks
+  // data or room for its results is early.
   bool is_early(const graph::Task& task, NodeIndex node, const Place& place) const {
     if (place.number == Place::kNowhere) return false;
+    const List& list = lists_[node];
     const std::uint64_t at_once = kAtOnce + (*nodes_)[node].workers.size();
-    if (place.number <= lists_[node].first + at_once) return false;
+    if (!list.one_by_one && place.number <= list.first + at_once) return false;
     return std::ranges::any_of(task.accesses(), [&](const graph::Access& access) {
-      return reads(access.mode) && !is_there(*access.handle, node);
+      return (list.one_by_one || reads(access.mode)) && !is_there(*access.handle, node);
     });
   }
 
@@ -104,6 +110,7 @@ class CopiesAhead {
   struct List {
     Bytes most;
     Bytes ahead;
+    bool one_by_one = false;
     base::SureDeque<Expected> tasks;
     std::uint64_t first = 0;                   // number of the first of them
     std::uint64_t looked_at = 0;               // number of the next one that may be asked for

@@ -135,7 +135,7 @@ class Packaged final : public Policy {
     }
     if (!copies_ahead()) return;
     for (NodeIndex node = 0; node < nodes_.count(); ++node) {
-      ahead_.allow(node, plan.ahead);
+      ahead_.allow(node, plan.ahead, plan.one_by_one == node);
       ahead_.ask(node);
     }
   }
@@ -283,8 +283,8 @@ class Packaged final : public Policy {
   // Something is under way that may bring a turn.
   bool any_comes() const {
     return turns_.any_comes() || std::ranges::any_of(queues_, [&](const PackagedNode& node) {
-      return node.load.given() > 0 || starts_one(node);
-    });
+             return node.load.given() > 0 || starts_one(node);
+           });
   }
   // Its worker has not asked yet.
   bool starts_one(const PackagedNode& node) const {

@@ -245,15 +245,16 @@ class InMemories {
     graph_.initially = initially(past, nodes_, graph_.bytes, memories_.bytes);
   }
 
-  // Returned: what is left to copies that run ahead.
-  Bytes plan(Order& order, std::vector<NodeIndex>& node_of) const {
+  // Noted in the plan: how copies come.
+  void plan(Order& order, std::vector<NodeIndex>& node_of, Plan& plan) const {
     const orders::horizon::Planned best = orders::horizon::best_plan(graph_, memories_);
     for (const auto& [task, memory] : best.order) {
       const Number number = graph_.number[task];
       order.push_back(number);
       node_of[number] = graph_.elsewhere[task] ? other_[number] : nodes_[memory];
     }
-    return {best.reserve};
+    plan.ahead = {best.reserve};
+    if (best.one_by_one) plan.one_by_one = nodes_.front();
   }
 
   // The same for an order that is given; each task behind its predecessors.
@@ -324,10 +325,9 @@ Plan plan(const KnownTasks& known, const PlanRules& rules, const Nodes& nodes, P
   const bool has_blocks = rules.algorithm == Algorithm::horizon && !groups.empty();
   Plan plan;
   if (has_blocks) {
-    const auto main = std::ranges::max_element(
-        groups, {}, [](const Group& group) { return group.tasks.size(); });
-    plan.ahead =
-        InMemories(known, tasks, groups, *main, nodes, past).plan(order, node_of);
+    const auto main =
+        std::ranges::max_element(groups, {}, [](const Group& group) { return group.tasks.size(); });
+    InMemories(known, tasks, groups, *main, nodes, past).plan(order, node_of, plan);
   }
   for (Group& group : has_blocks ? std::span<Group>() : std::span(groups)) {
     if (rules.algorithm == Algorithm::hfp) order_by_inputs(group, known);

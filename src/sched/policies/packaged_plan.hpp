@@ -42,6 +42,8 @@ struct Plan {
   std::vector<Planned>
       tasks;    // each behind its predecessors; those of a node are in the node's order
   Bytes ahead;  // horizon: on each node, for copies that run ahead of the tasks
+  // horizon: on this node the copies of a task are to wait for the end of the task before.
+  NodeIndex one_by_one = kNoNode;
 };
 
 // Where the time of a task is not known, tasks count alike: as this.

@@ -12,6 +12,7 @@
 
 #include "sched/orders/horizon/blocks.hpp"
 #include "sched/orders/horizon/deal.hpp"
+#include "sched/orders/horizon/moves.hpp"
 #include "sched/orders/horizon/units.hpp"
 
 namespace vicinal::sched::orders::horizon {
@@ -21,6 +22,10 @@ namespace {
 // Bytes count beside the time, as this part of the time of their copies: links are shared, and the model knows
 // least about what runs beside copies.
 constexpr double kBytesCount = 0.2;
+
+// Where memory is short, copies beside tasks take so much longer than the model says, as a part: the data of a running task
+// cannot leave, and data leave in their place that are used sooner.
+constexpr double kCopiedAgain = 0.25;
 
 struct Variant {
   Family family = Family::writers;
@@ -87,6 +92,8 @@ Kinds kinds(bool several) {
 }
 
 // What a variant adds is less than a task on each of many, what it costs is not.
+constexpr std::size_t kFewest = 100;       // tasks are moved one by one,
+constexpr std::size_t kMostMoved = 20000;  // so often that all moves look at so many uses and data
 constexpr std::size_t kFewTasks = 3000;    // variants of all kinds are tried
 constexpr std::size_t kManyTasks = 15000;  // above: few ones
 constexpr std::size_t kFewVariants = 8;
@@ -128,13 +135,17 @@ std::vector<Number> by_path(const PlanGraph& graph) {
   return order;
 }
 
-double score(const Cost& cost, const Memories& memories) {
-  if (memories.in.value <= 0) return static_cast<double>(cost.time.ns);
+double copy_ns(const Cost& cost, const Memories& memories) {
+  if (memories.in.value <= 0) return 0;
   Time copies = duration(Bytes{cost.loaded + cost.written}, memories.in);
   if (cost.exchanged > 0) {
     copies += duration(Bytes{cost.exchanged}, std::ranges::max(memories.between));
   }
-  return static_cast<double>(cost.time.ns) + kBytesCount * static_cast<double>(copies.ns);
+  return static_cast<double>(copies.ns);
+}
+
+double score(const Cost& cost, const Memories& memories) {
+  return static_cast<double>(cost.time.ns) + kBytesCount * copy_ns(cost, memories);
 }
 
 std::uint64_t largest_of(const PlanGraph& graph) {
@@ -148,7 +159,7 @@ class Search {
     keep_better(in_one_memory(by_path(graph)), 1);
   }
 
-  Planned run() {
+  void run() {
     // Where all data fit, nothing is loaded twice in any order.
     if (!all_fit()) {
       search(kinds(false), 1, 1);
@@ -164,10 +175,28 @@ class Search {
       }
       search(kinds(true), 2, memories_.count);
     }
+  }
+
+  // The best, made a little better.
+  Planned take() {
+    const bool is_one = memories_.count == 1;
+    if (is_one && graph_.tasks() <= kFewest && !all_fit()) move_tasks();
+    best_.reserve = memories_.reserve;
+    best_.one_by_one = memories_.one_by_one;
     return std::move(best_);
   }
 
+  const Cost& cost() const { return best_.cost; }
+
  private:
+  void move_tasks() {
+    const auto score = [&](const std::vector<Number>& order) {
+      return score_of(cost_of(graph_, in_one_memory(order), memories_));
+    };
+    const std::size_t moves = kMostMoved / (graph_.uses.size() + graph_.data() + 1);
+    keep_better(in_one_memory(moved_about(graph_, order_of_best(), moves, score)), 1);
+  }
+
   std::vector<Number> order_of_best() const {
     std::vector<Number> order;
     order.reserve(best_.order.size());
@@ -291,10 +320,20 @@ std::uint64_t best_room_ahead(const PlanGraph& graph, std::span<const Placed> or
 Planned best_plan(const PlanGraph& graph, const Memories& memories) {
   if (graph.tasks() == 0) return {};
   Memories planned = memories;
-  planned.reserve = room_ahead(memories.bytes, largest_of(graph));
-  Planned best = Search(graph, planned).run();
-  best.reserve = planned.reserve;
-  return best;
+  const std::uint64_t largest = largest_of(graph);
+  planned.reserve = room_ahead(memories.bytes, largest);
+  Search beside(graph, planned);
+  beside.run();
+  const bool is_one = memories.count == 1 && memories.workers == 1;
+  if (!is_one || planned.reserve >= largest || graph.tasks() > kFewTasks) return beside.take();
+  // There is no room for copies that run ahead: beside tasks they would take that of what is used soon.
+  Memories in_turn = memories;
+  in_turn.one_by_one = true;
+  Search apart(graph, in_turn);
+  apart.run();
+  const double again = kCopiedAgain * copy_ns(beside.cost(), planned);
+  const bool is_better = score(apart.cost(), in_turn) < score(beside.cost(), planned) + again;
+  return is_better ? apart.take() : beside.take();
 }
 
 }  // namespace vicinal::sched::orders::horizon

@@ -16,6 +16,7 @@ struct Planned {
   Cost cost;
   std::uint64_t reserve =
       0;  // bytes of each memory that the plan leaves to copies which run ahead of the tasks
+  bool one_by_one = false;  // the copies of a task are to wait for the end of the task before
 };
 
 // Of a memory, bytes that are left to copies which run ahead of the tasks: room for a few of the data, but a small part at

@@ -157,7 +157,8 @@ class Run {
     const std::uint64_t bytes = graph_.bytes[use.datum];
     make_room(memory, number, bytes, task);
     memory.used += bytes;
-    const Time room_at = take_room(memory, bytes);
+    Time room_at = take_room(memory, bytes);
+    if (rules_.one_by_one) room_at = std::max(room_at, memory.workers.top());
     replica.there = true;
     replica.free_from = {};
     replica.there_from = room_at;

@@ -19,6 +19,7 @@ struct Memories {
   BytesPerSecond out = {};    // likewise
   Time latency = {};          // of each copy
   std::uint32_t workers = 1;  // of each, that run its tasks
+  bool one_by_one = false;  // the copies of a task wait for the end of the task before; one worker
 
   // What several copies pass: bandwidth of all of them together.
   std::vector<BytesPerSecond> bridges = {};
