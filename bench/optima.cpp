@@ -254,7 +254,8 @@ Graph bipartite(std::uint64_t tasks, std::uint64_t data, std::uint64_t degree, s
 
 std::vector<Case> cases() {
   std::vector<Case> all;
-  const auto add = [&](std::string name, const Graph& graph, std::initializer_list<double> rooms) {
+  const auto add = [&](std::string_view name, const Graph& graph,
+                       std::initializer_list<double> rooms) {
     for (const double room : rooms) {
       const std::size_t n = all.size();
       all.push_back({.name = fmt::format("{}-{}", name, static_cast<int>(100 * room)),
@@ -303,7 +304,8 @@ std::uint64_t memory_of(const Graph& graph, double room) {
     }
     largest = std::max(largest, operands);
   }
-  const double between = all / 2 > largest ? static_cast<double>(all / 2 - largest) : 0;
+  const std::uint64_t half = all / 2;
+  const double between = half > largest ? static_cast<double>(half - largest) : 0;
   return (largest + static_cast<std::uint64_t>(std::ceil(room * between))) << 20;
 }
 

@@ -14,8 +14,8 @@
   bench/robustness.py vary [--policies darts,dmdas] [--percent 0.4] [--draws 9]
   bench/robustness.py affinity [--policies darts,dmdas,heft] [--draws 8]
   bench/robustness.py gpus [--policies darts,dmdas,heft]
-  sizes     tiles whose sizes are drawn within 25 %, the total kept, and another valid order of submission: time
-            and bytes over those of equal tiles in the usual order.
+  sizes     tiles whose sizes are drawn within 25 %, the total kept, another valid order of submission, and other
+            names of data and kernels, the data in another order: time and bytes over those of equal tiles in the usual order.
 
   bench/robustness.py sizes [--policies darts,hfp,lws] [--draws 3]
   bench/robustness.py default [--policies auto,darts,lws]
@@ -284,17 +284,21 @@ class Tiles:
     def add(self, kernel, seconds, *accesses):
         self.tasks.append((kernel, seconds, accesses))
 
-    def write(self, path, draw=None, shuffled=None):
+    def write(self, path, draw=None, shuffled=None, renamed=None):
         names = sorted({name for _, _, accesses in self.tasks for name, _ in accesses})
+        called = {name: name for name in [*names, *(kernel for kernel, _, _ in self.tasks)]}
+        if renamed:
+            renamed.shuffle(names)
+            called = {name: f"{renamed.getrandbits(32):08x}{number}" for number, name in enumerate(called)}
         factors = [draw.uniform(0.75, 1.25) if draw else 1.0 for _ in names]
         scale = len(names) / sum(factors)
-        data = {name: {"bytes": int((2 << 20) * factor * scale), "home": "ram"}
+        data = {called[name]: {"bytes": int((2 << 20) * factor * scale), "home": "ram"}
                 for name, factor in zip(names, factors)}
         tasks = shuffled_order(self.tasks, shuffled) if shuffled else self.tasks
         path.write_text(json.dumps({
             "data": data,
-            "kernels": {kernel: {"seconds": {"gpu": seconds}} for kernel, seconds, _ in self.tasks},
-            "tasks": [{"kernel": kernel, "accesses": [list(a) for a in accesses]}
+            "kernels": {called[kernel]: {"seconds": {"gpu": seconds}} for kernel, seconds, _ in self.tasks},
+            "tasks": [{"kernel": called[kernel], "accesses": [[called[name], mode] for name, mode in accesses]}
                       for kernel, _, accesses in tasks]}))
 
 
@@ -369,23 +373,25 @@ def tiled_graphs(gpus):
 
 def sizes(options):
     print(f"12 dense graphs, 250 MiB a GPU, {options.draws} draws: median over tiles of equal size in the usual order")
-    print(f"{'policy':16} {'sizes: time':>12} {'worst':>7} {'bytes':>7} {'order: time':>12} {'worst':>7} {'bytes':>7}")
+    kinds = ("sizes", "order", "names")
+    print(f"{'policy':16}" + "".join(f" {kind + ': time':>12} {'worst':>7} {'bytes':>7}" for kind in kinds))
     with tempfile.TemporaryDirectory() as name:
         folder, files = pathlib.Path(name), []
         for gpus in (1, 2, 4):
             for label, graph in tiled_graphs(gpus):
                 equal = folder / f"{label}{gpus}.json"
                 graph.write(equal)
-                drawn = {"sizes": [], "order": []}
+                drawn = {kind: [] for kind in kinds}
                 for draw in range(options.draws):
                     for kind, file in drawn.items():
                         file.append(folder / f"{label}{gpus}_{kind}{draw}.json")
                     graph.write(drawn["sizes"][-1], draw=random.Random(draw))
                     graph.write(drawn["order"][-1], shuffled=random.Random(draw))
+                    graph.write(drawn["names"][-1], renamed=random.Random(draw))
                 files.append((gpus, equal, drawn))
         for policy in options.policies.split(","):
             row = f"{policy:16}"
-            ratios = {kind: ([], []) for kind in ("sizes", "order")}
+            ratios = {kind: ([], []) for kind in kinds}
             for gpus, equal, drawn in files:
                 machine = ["--machine", "v100p", "--gpus", str(gpus), "--memory", "250MiB"]
                 base = simulate(options.program, ["--graph", str(equal), *machine], policy)

@@ -148,8 +148,8 @@ struct PolicyTraits {
   // The policy asks for copies before tasks are popped (PolicyContext::load). The look-ahead keeps room free for results
   // alone.
   bool plans_copies = false;
-  // The tasks of a node start in the order in which they are popped: one whose operands are there waits for those before it
-  // that its worker can run.
+  // The tasks of a node start in the order in which they are popped: also a task whose operands are there waits for the tasks
+  // popped before, as far as its worker can run them.
   bool starts_in_order = false;
   // It runs a task where that says (Task::named_node): codelets are asked where their tasks are to run.
   bool follows_placement = false;

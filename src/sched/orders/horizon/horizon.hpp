@@ -23,8 +23,8 @@ struct Planned {
 // most. `largest`: bytes of the largest datum.
 std::uint64_t room_ahead(std::uint64_t memory, std::uint64_t largest);
 
-// The same for an order that is given: less, where what that room costs in loads is more than what it gains in time. Each
-// task behind its predecessors.
+// The same for an order that is given, each task behind its predecessors: a half or less where the loads that the room costs
+// take longer than the time that it gains.
 std::uint64_t best_room_ahead(const PlanGraph& graph, std::span<const Placed> order,
                               const Memories& memories);
 
