@@ -135,7 +135,12 @@ struct TellsPassedOn {
   Engine& engine;
   bool planned = false;
   ~TellsPassedOn() {
-    if (planned) engine.passed_on();
+    if (!planned) return;
+    try {
+      engine.passed_on();
+    } catch (const std::bad_alloc&) {
+      engine.errors().cancel_all(base::out_of_memory("told the policy of passed tasks"));
+    }
   }
 };
 }  // namespace
