@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -117,21 +116,11 @@ std::vector<Number> as_numbered(const PlanGraph& graph) {
   return order;
 }
 
-// The longest path first: where all data fit, workers matter alone. In steps of a mean task, so that small differences of
-// times put no tasks apart that share data.
+// The longest path first: where all data fit, workers matter alone.
 std::vector<Number> by_path(const PlanGraph& graph) {
-  std::vector<Time> left = graph.durations;
-  for (std::size_t task = graph.tasks(); task-- > 0;) {
-    Time longest;
-    for (const Number after : graph.successors[task]) longest = std::max(longest, left[after]);
-    left[task] += longest;
-  }
-  const Time all = std::accumulate(graph.durations.begin(), graph.durations.end(), Time{});
-  const double mean = static_cast<double>(all.ns) / static_cast<double>(graph.tasks());
+  const std::vector<std::int64_t> left = paths_left(graph.successors, graph.durations);
   std::vector<Number> order = as_numbered(graph);
-  std::ranges::stable_sort(order, std::ranges::greater(), [&](Number task) {
-    return std::llround(static_cast<double>(left[task].ns) / mean);
-  });
+  std::ranges::stable_sort(order, std::ranges::greater(), [&](Number task) { return left[task]; });
   return order;
 }
 

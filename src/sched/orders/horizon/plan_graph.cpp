@@ -1,6 +1,7 @@
 #include "sched/orders/horizon/plan_graph.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -20,26 +21,33 @@ void Lists::placed() {
   ends_.pop_back();
 }
 
+std::vector<std::int64_t> paths_left(const Lists& successors, std::span<const Time> durations) {
+  std::vector<Time> left(durations.begin(), durations.end());
+  for (std::size_t task = left.size(); task-- > 0;) {
+    Time longest;
+    for (const Number after : successors[task]) longest = std::max(longest, left[after]);
+    left[task] += longest;
+  }
+  const Time all = std::accumulate(durations.begin(), durations.end(), Time{});
+  const double mean = static_cast<double>(all.ns) / static_cast<double>(durations.size());
+  std::vector<std::int64_t> steps;
+  steps.reserve(left.size());
+  for (const Time path : left) steps.push_back(std::llround(static_cast<double>(path.ns) / mean));
+  return steps;
+}
+
 namespace {
 
-// Tasks are counted, not their times: those differ a little in every run, and would put tasks that are alike in an order of
-// chance, in which neighbours share no data.
 struct Levels {
-  std::vector<Number> depth;   // tasks before it on the longest path that leads there
-  std::vector<Number> height;  // and behind it
+  std::vector<Number> depth;       // tasks before it on the longest path that leads there
+  std::vector<std::int64_t> left;  // the longest path from it on, itself included; in mean tasks
 };
 
-Levels levels_of(const Lists& successors) {
-  const std::size_t tasks = successors.size();
-  Levels levels{std::vector<Number>(tasks), std::vector<Number>(tasks)};
-  for (Number task = 0; task < tasks; ++task) {
+Levels levels_of(const Lists& successors, std::span<const Time> durations) {
+  Levels levels{std::vector<Number>(durations.size()), paths_left(successors, durations)};
+  for (Number task = 0; task < durations.size(); ++task) {
     for (const Number after : successors[task]) {
       levels.depth[after] = std::max(levels.depth[after], levels.depth[task] + 1);
-    }
-  }
-  for (std::size_t task = tasks; task-- > 0;) {
-    for (const Number after : successors[task]) {
-      levels.height[task] = std::max(levels.height[task], levels.height[after] + 1);
     }
   }
   return levels;
@@ -86,11 +94,11 @@ PlanGraph plan_graph(const graph::Graph& graph, std::span<const Number> tasks,
     successors.placed();
     return successors;
   };
-  const Levels levels = levels_of(lists([](Number i) { return i; }));
+  const Levels levels = levels_of(lists([](Number i) { return i; }), durations);
   std::vector<Number> order(tasks.size());
   std::iota(order.begin(), order.end(), Number{0});
   std::ranges::stable_sort(order, {}, [&](Number i) {
-    return std::pair{levels.depth[i], -std::int64_t{levels.height[i]}};
+    return std::pair{levels.depth[i], -levels.left[i]};
   });
   std::vector<Number> rank(tasks.size());
   for (Number i = 0; i < order.size(); ++i) rank[order[i]] = i;

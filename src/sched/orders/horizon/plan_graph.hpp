@@ -47,8 +47,13 @@ struct Initially {
       kNone;  // the one that has its content alone; kNone: it is at home, too
 };
 
-// Tasks in an order of their own: those that can come early first, among these the ones with most behind them, both by the
-// number of tasks on the longest path, so that neither the order of submission nor small differences of times decide much.
+// The longest path from each task on, itself included, in steps of a mean task: small differences of times, which are others in
+// every run, put no tasks apart that are alike, so that these stay in the order of submission, in which neighbours share data.
+// `successors`: each behind the task; `durations`: above 0.
+std::vector<std::int64_t> paths_left(const Lists& successors, std::span<const Time> durations);
+
+// Tasks in an order of their own: those that can come early first (by the number of tasks on the longest path to them),
+// among these the ones with the longest path behind them, so that the order of submission decides little.
 struct PlanGraph {
   std::vector<Number> number;          // by task here: its number in the graph
   std::vector<Use> uses;               // of all tasks, one behind the other; a datum once per task
