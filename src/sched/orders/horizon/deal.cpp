@@ -143,11 +143,15 @@ class Deal {
     std::uint32_t memory = 0;
   };
 
+  // So many of the blocks that are ready, those that have been so for longest: in graphs of thousands of independent blocks
+  // all would be looked at for each.
+  static constexpr std::size_t kLooked = 128;
+
   // The pair with the earliest end of the copies and start of the work; of those alike the block with most behind it.
   Choice best_of(const std::vector<Number>& ready) const {
     Choice best;
     std::optional<std::pair<Time, Time>> least;
-    for (std::size_t i = 0; i < ready.size(); ++i) {
+    for (std::size_t i = 0; i < std::min(kLooked, ready.size()); ++i) {
       const BlockFacts& facts = facts_[ready[i]];
       for (std::uint32_t memory = 0; memory < memories_.count; ++memory) {
         const Time start = std::max(free_[memory], before_[ready[i]]);

@@ -96,6 +96,8 @@ constexpr std::size_t kMostMoved = 20000;  // so often that all moves look at so
 constexpr std::size_t kFewTasks = 3000;    // variants of all kinds are tried
 constexpr std::size_t kManyTasks = 15000;  // above: few ones
 constexpr std::size_t kFewVariants = 8;
+// Of the one memory that may be better than several.
+constexpr std::size_t kFewestVariants = 2;
 
 // A memory without a limit has all the bytes that there can be.
 std::uint64_t part_of(std::uint64_t bytes, double part) {
@@ -151,18 +153,19 @@ class Search {
   void run() {
     // Where all data fit, nothing is loaded twice in any order.
     if (!all_fit()) {
-      search(kinds(false), 1, 1);
+      search(kinds(false), 1, 1, memories_.count > 1 ? kFewestVariants : kFewVariants);
     } else {
       try_blocks(one_block(graph_, units(Family::tasks)), 1);
     }
     if (memories_.count > 1) {
       const std::vector<Number> orders[] = {by_path(graph_), order_of_best()};
-      for (std::uint32_t count = 2; count <= memories_.count; ++count) {
+      for (std::uint32_t count = has_many() ? memories_.count : 2; count <= memories_.count;
+           ++count) {
         for (const std::vector<Number>& order : orders) {
           keep_better(deal_tasks(graph_, order, some(count)), count);
         }
       }
-      search(kinds(true), 2, memories_.count);
+      search(kinds(true), 2, memories_.count, kFewVariants);
     }
   }
 
@@ -204,8 +207,10 @@ class Search {
     return true;
   }
 
-  // With as many memories as help the first variant, and with all.
-  void search(const Kinds& kinds, std::uint32_t least, std::uint32_t most) {
+  bool has_many() const { return graph_.tasks() > kManyTasks; }
+
+  // With as many memories as help the first variant, and with all. `few`: variants where there are many tasks.
+  void search(const Kinds& kinds, std::uint32_t least, std::uint32_t most, std::size_t few) {
     const bool has_chains = has_long_units();
     const std::vector<Variant>& main = has_chains ? kinds.of_chains : kinds.of_others;
     const std::uint64_t memory = most > 1 ? share(most) : memories_.bytes;
@@ -219,13 +224,12 @@ class Search {
       if (score < best) count = more;
       best = std::min(best, score);
     }
-    const bool has_many = graph_.tasks() > kManyTasks;
     const auto try_variant = [&](const Variant& variant) {
       const Blocks blocks = blocks_of(variant, memory);
       try_blocks(blocks, count);
-      if (count < most && !has_many) try_blocks(blocks, most);
+      if (count < most && !has_many()) try_blocks(blocks, most);
     };
-    const std::size_t tried = has_many ? std::min(kFewVariants, main.size()) : main.size();
+    const std::size_t tried = has_many() ? std::min(few, main.size()) : main.size();
     for (std::size_t i = 1; i < tried; ++i) try_variant(main[i]);
     if (graph_.tasks() > kFewTasks) return;
     for (const Variant& variant : has_chains ? kinds.of_others : kinds.of_chains) {
