@@ -45,6 +45,14 @@ def report_of(what, *arguments):
     return json.loads(result.stdout)["runs"][0] if result.returncode == 0 else None
 
 
+def orders(path):
+    """By node: its tasks."""
+    plan, by_node = read_json(path), {}
+    for name, node, *number in plan["tasks"]:
+        by_node.setdefault(plan["nodes"][node], []).append((name, *number))
+    return by_node
+
+
 def test_simulated(folder):
     for name, job in JOBS.items():
         job = [name, *job, "--machine", "v100p"]
@@ -58,10 +66,14 @@ def test_simulated(folder):
             check(planned[key] == simulated[key], f"{name}, {key}: {planned[key]} planned, {simulated[key]} simulated")
         check(followed["policy"] == "horizon", f"{name} --plan: {followed['policy']}")
         check(followed["tasks"] == planned["tasks"], f"{name} --plan: {followed['tasks']} tasks")
-        check(abs(followed["bytes_in"] / planned["bytes_in"] - 1) <= 0.05,
+        # Its order is kept, and known before: victims are chosen better than in the run that it was made from.
+        check(0.85 <= followed["bytes_in"] / planned["bytes_in"] <= 1.01,
               f"{name} --plan: {followed['bytes_in']} bytes, {planned['bytes_in']} planned")
-        check(abs(followed["seconds"] / planned["seconds"] - 1) <= 0.03,
+        check(0.9 <= followed["seconds"] / planned["seconds"] <= 1.035,
               f"{name} --plan: {followed['seconds']} s, {planned['seconds']} planned")
+        again = os.path.join(folder, name + ".again.plan")
+        report_of(f"plan {name} --plan", "plan", *job, "--plan", path, "-o", again)
+        check(orders(again) == orders(path), f"{name} --plan: another order on some GPU")
         plan = read_json(path)
         check(plan["format"] == "vicinal-plan-1" and plan["application"] == name and plan["machine"] == "v100p" and
               plan["policy"] == planned["policy"], f"{name}: {dict(plan, tasks=[])}")
