@@ -17,13 +17,17 @@ class Held {
   Held(std::size_t data, std::uint64_t bytes) : room_(bytes), places_(data) {}
   bool has(Number datum) const { return places_[datum].has_value(); }
   void use(Number datum, std::uint64_t bytes) {
+    ++version_;
     forget(datum, bytes);
     recent_.push_front(datum);
     places_[datum] = recent_.begin();
     used_ += bytes;
   }
+  // Rises whenever other data are there.
+  std::uint64_t version() const { return version_; }
   void forget(Number datum, std::uint64_t bytes) {
     if (!places_[datum]) return;
+    ++version_;
     recent_.erase(*places_[datum]);
     places_[datum].reset();
     used_ -= bytes;
@@ -38,6 +42,7 @@ class Held {
  private:
   const std::uint64_t room_;
   std::uint64_t used_ = 0;
+  std::uint64_t version_ = 1;
   std::list<Number> recent_;
   std::vector<std::optional<std::list<Number>::iterator>> places_;
 };
@@ -74,7 +79,8 @@ class Deal {
         ends_(graph.tasks()),
         starts_(graph.tasks()),
         free_(memories.count),
-        held_(held_at_first(graph, memories)) {
+        held_(held_at_first(graph, memories)),
+        copies_(facts_.size() * memories.count) {
     note_blocks();
   }
 
@@ -148,14 +154,14 @@ class Deal {
   static constexpr std::size_t kLooked = 128;
 
   // The pair with the earliest end of the copies and start of the work; of those alike the block with most behind it.
-  Choice best_of(const std::vector<Number>& ready) const {
+  Choice best_of(const std::vector<Number>& ready) {
     Choice best;
     std::optional<std::pair<Time, Time>> least;
     for (std::size_t i = 0; i < std::min(kLooked, ready.size()); ++i) {
       const BlockFacts& facts = facts_[ready[i]];
       for (std::uint32_t memory = 0; memory < memories_.count; ++memory) {
         const Time start = std::max(free_[memory], before_[ready[i]]);
-        const Time cost = start + copies_to(facts, memory) - Time{facts.left.ns / 4};
+        const Time cost = start + copies_to(ready[i], memory) - Time{facts.left.ns / 4};
         const std::pair<Time, Time> score{cost, Time{-facts.left.ns}};
         if (least && *least <= score) continue;
         least = score;
@@ -165,19 +171,24 @@ class Deal {
     return best;
   }
 
-  Time copies_to(const BlockFacts& facts, std::uint32_t memory) const {
+  // A block is looked at until it is dealt, and most memories stay as they are meanwhile.
+  Time copies_to(Number block, std::uint32_t memory) {
+    Copies& copies = copies_[std::size_t{block} * memories_.count + memory];
+    const Held& held = held_[memory];
+    if (std::exchange(copies.version, held.version()) == held.version()) return copies.time;
     std::uint64_t missing = 0;
-    for (const Number datum : facts.data) {
-      if (!held_[memory].has(datum)) missing += graph_.bytes[datum];
+    for (const Number datum : facts_[block].data) {
+      if (!held.has(datum)) missing += graph_.bytes[datum];
     }
-    return memories_.in.value > 0 ? duration(Bytes{missing}, memories_.in) : Time{};
+    copies.time = memories_.in.value > 0 ? duration(Bytes{missing}, memories_.in) : Time{};
+    return copies.time;
   }
 
   void place(Number block, std::uint32_t memory, std::vector<Number>& ready) {
     const BlockFacts& facts = facts_[block];
     const Time begin = std::max(free_[memory], before_[block]);
     // Copies beside the work: the longer of both.
-    const Time length = std::max(facts.work, copies_to(facts, memory));
+    const Time length = std::max(facts.work, copies_to(block, memory));
     Time now = begin;
     for (const Number task : tasks_of(block)) {
       starts_[task] = now;
@@ -220,6 +231,11 @@ class Deal {
   std::vector<std::uint32_t> memory_of_;  // by block
   std::vector<Time> free_;                // by memory
   std::vector<Held> held_;
+  struct Copies {
+    std::uint64_t version = 0;  // of the memory, for which the time counts
+    Time time;
+  };
+  std::vector<Copies> copies_;  // by block and memory
 };
 
 // Where a task begins clearly first, copies counted, much as in HEFT.
