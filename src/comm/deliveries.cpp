@@ -74,6 +74,7 @@ bool Deliveries::offer(RankId from, const ParsedMessage& message, bool is_small)
   Offer& offer = at->second;
   if (is_small) {
     pass_on(offer, {key.root});
+    offer.passed_on = branches(tree, offer.recipients.size()).size();
     offer.recipients.clear();
   } else if (offer.parent.value != key.root || !offer.recipients.empty()) {
     waiting_.push_back({key});
@@ -148,6 +149,9 @@ void Deliveries::begin(Receiving& receiving, const Offer& offered) {
     tell_consumed(root, offer.content.size());
     actions_.ended(hop(receiving));
     counts_.received.value += offer.bytes;
+    // Counted when it is wanted here: a rank that is ahead sends what belongs to a later part of the run.
+    counts_.sent.value += offer.passed_on * offer.bytes;
+    counts_.forwarded.value += offer.passed_on * offer.bytes;
     --receives_;
     end_receive(transfer.id.value);
     return ask_for_room();

@@ -220,6 +220,7 @@ class Deliveries {
     std::vector<Recipient> recipients = {};
     bool is_small = false;
     std::vector<std::byte> content = {};
+    std::uint64_t passed_on = 0;  // small content: to so many ranks
   };
   struct Receiving {
     ReadyTransfer transfer;

@@ -166,8 +166,7 @@ void Deliveries::pass_on(const Offer& offer, RankId root) {
       std::memcpy(bytes.data() + bytes.size() - offer.content.size(), offer.content.data(),
                   offer.content.size());
     }
-    counts_.sent.value += offer.bytes;
-    if (root != here_) counts_.forwarded.value += offer.bytes;
+    if (root == here_) counts_.sent.value += offer.bytes;
     voice_.post({to.rank}, bytes);
   }
 }
