@@ -11,7 +11,7 @@ all graphs of an application on a machine come last.
 
 Simulated, so exact, but for the microseconds.
 
---real runs Cholesky, LU and products on this machine, with the disk of DIR and a memory that holds one part in 2, 4 and 8 of
+--real runs Cholesky, LU and a product on this machine, with the disk of DIR and a memory that holds one part in 2, 4 and 8 of
 the data, under all policies in turn, and simulates the same on the machine as `vicinal calibrate` measures it: of horizon,
 medians of the rounds: seconds, over those of the best other policy, over the larger of the time in core (lws simulated,
 memory for all) and its loads at the disk's bandwidth; loaded MiB, over those of its simulation and over the least of the other
@@ -89,7 +89,6 @@ def graphs(program):
 REAL = {
     "cholesky": (["--tiles", "16", "--tile", "256"], 16 * 17 // 2 * 256**2 * 8),
     "lu": (["--tiles", "12", "--tile", "256"], 12 * 12 * 256**2 * 8),
-    "gemm2d": (["--tiles", "12", "--tile", "256"], 12 * 12 * 256**2 * 8 * 3),
     "gemm3d": (["--tiles", "8", "--tile", "256"], 8 * 8 * 256**2 * 8 * 3),
 }
 
@@ -141,7 +140,7 @@ def real(options, is_wanted):
             best = min(median, key=median.get)
             over_best.append(own / median[best])
             print(f"{name:9} {ratio:5} {own:7.3f} {over_best[-1]:6.3f} {best:9} {own / statistics.median(floors):6.3f} "
-                  f"{own_loads / MIB:7.0f} {own_loads / statistics.median(simulated):10.3f} "
+                  f"{own_loads / MIB:7.0f} {own_loads / max(1, statistics.median(simulated)):10.3f} "
                   f"{own_loads / max(1, min(loaded.values())):6.3f}", flush=True)
     print(f"time over the best other policy's: {geometric(over_best):.3f} in the geometric mean, {max(over_best):.3f} at most")
 
