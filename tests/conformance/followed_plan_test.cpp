@@ -312,6 +312,29 @@ const std::array<Codelet, 3> kMix{
     Codelet{.name = "on_cores", .cpu = mix_kernel},
     Codelet{.name = "on_devices", .kernels = {{ProcessorKind::emulated, mix_kernel}}}};
 
+constexpr std::uint32_t kOnDevices = 2;
+
+// Its data, when all tasks have ended. `runs`: by task.
+std::vector<Handle> run_program(Runtime& runtime, const SmallProgram& program,
+                                std::deque<std::atomic<int>>& runs) {
+  std::vector<Handle> data;
+  for (std::size_t d = 0; d < program.data; ++d) {
+    data.push_back(runtime.register_empty(kPage, fmt::format("d{}", d)));
+  }
+  for (std::size_t t = 0; t < program.tasks.size(); ++t) {
+    const SmallTask& task = program.tasks[t];
+    std::vector<Operand> operands;
+    for (const std::size_t read : task.read) operands.push_back(R(data[read]));
+    operands.push_back(W(data[task.written]));
+    runtime.submit({.codelet = &kMix[task.codelet],
+                    .operands = operands,
+                    .parameters = Run{&runs[t], static_cast<std::int64_t>(t)},
+                    .name = task.name});
+  }
+  runtime.wait();
+  return data;
+}
+
 SmallProgram random_small_program(base::Random& random) {
   SmallProgram program{.data = 4 + random.below(20)};
   for (std::size_t d = 0; d < program.data; ++d) program.tasks.push_back({.written = d});
@@ -385,21 +408,7 @@ void expect_right(const SmallProgram& program, const std::string& plan, const st
   std::deque<std::atomic<int>> runs(program.tasks.size());
   Runtime runtime(options);
   const Watchdog watchdog(&runtime, "a plan that contradicts the run");
-  std::vector<Handle> data;
-  for (std::size_t d = 0; d < program.data; ++d) {
-    data.push_back(runtime.register_empty(kPage, fmt::format("d{}", d)));
-  }
-  for (std::size_t t = 0; t < program.tasks.size(); ++t) {
-    const SmallTask& task = program.tasks[t];
-    std::vector<Operand> operands;
-    for (const std::size_t read : task.read) operands.push_back(R(data[read]));
-    operands.push_back(W(data[task.written]));
-    runtime.submit({.codelet = &kMix[task.codelet],
-                    .operands = operands,
-                    .parameters = Run{&runs[t], static_cast<std::int64_t>(t)},
-                    .name = task.name});
-  }
-  runtime.wait();
+  const std::vector<Handle> data = run_program(runtime, program, runs);
   for (std::size_t t = 0; t < runs.size(); ++t) EXPECT_EQ(runs[t], 1) << "task " << t;
   const std::vector<std::int64_t> expected = expected_values(program);
   for (std::size_t d = 0; d < data.size(); ++d) {
@@ -425,20 +434,7 @@ Sequences sequences_of_real(const SmallProgram& program, Options options,
     std::deque<std::atomic<int>> runs(program.tasks.size());
     Runtime runtime(options);
     const Watchdog watchdog(&runtime, "a real run under its own plan");
-    std::vector<Handle> data;
-    for (std::size_t d = 0; d < program.data; ++d) {
-      data.push_back(runtime.register_empty(kPage, fmt::format("d{}", d)));
-    }
-    for (std::size_t t = 0; t < program.tasks.size(); ++t) {
-      std::vector<Operand> operands;
-      for (const std::size_t read : program.tasks[t].read) operands.push_back(R(data[read]));
-      operands.push_back(W(data[program.tasks[t].written]));
-      runtime.submit({.codelet = &kMix[2],  // on accelerators
-                      .operands = operands,
-                      .parameters = Run{&runs[t], static_cast<std::int64_t>(t)},
-                      .name = program.tasks[t].name});
-    }
-    runtime.wait();
+    run_program(runtime, program, runs);
   }
   return sequences_of(analysis::plan_of(analysis::RecordedRun(trace::Reader(trace)), "the run"));
 }
@@ -446,7 +442,8 @@ Sequences sequences_of_real(const SmallProgram& program, Options options,
 TEST(FollowedPlan, ARealRunUnderItsOwnPlanRunsInTheRecordedOrder) {
   PlanFile file;
   for_each_seed(20, [&](base::Random& random, std::uint64_t seed) {
-    const SmallProgram program = random_small_program(random);
+    SmallProgram program = random_small_program(random);
+    for (SmallTask& task : program.tasks) task.codelet = kOnDevices;
     Options options = small_options();
     options.policy = "lws";
     options.plan_pause = 0;
