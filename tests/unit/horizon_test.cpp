@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "sched/orders/horizon/blocks.hpp"
 #include "sched/orders/horizon/deal.hpp"
+#include "sched/orders/horizon/list_schedule.hpp"
 #include "sched/orders/horizon/moves.hpp"
 #include "sched/orders/horizon/units.hpp"
 
@@ -380,9 +381,6 @@ TEST(HorizonDeal, KeepsDependenciesAndUsesAllMemories) {
     const std::vector<Placed> order =
         deal(plan, blocks, {.count = 3, .bytes = 6 * kTile, .in = {1e9}});
     EXPECT_TRUE(keeps_dependencies(plan, tasks_of(order)));
-    EXPECT_TRUE(keeps_dependencies(
-        plan,
-        tasks_of(deal_tasks(plan, blocks.order, {.count = 3, .bytes = 6 * kTile, .in = {1e9}}))));
   }
   using enum AccessMode;
   Tasks tasks(3);
@@ -398,14 +396,38 @@ TEST(HorizonDeal, KeepsDependenciesAndUsesAllMemories) {
   EXPECT_EQ(used.size(), 3U);
 }
 
+TEST(HorizonListSchedule, KeepsDependenciesAndUsesAllMemories) {
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    base::Random random(seed);
+    const PlanGraph plan = random_tasks(random, 1 + random.below(80), 1 + random.below(20)).plan();
+    std::vector<std::int64_t> urgency(plan.tasks());
+    for (std::int64_t& each : urgency) each = static_cast<std::int64_t>(random.below(9));
+    const std::vector<Placed> order =
+        list_schedule(plan, urgency, {.count = 3, .bytes = 6 * kTile, .in = {1e9}, .workers = 2});
+    EXPECT_EQ(order.size(), plan.tasks());
+    EXPECT_TRUE(keeps_dependencies(plan, tasks_of(order)));
+  }
+}
+
+TEST(HorizonListSchedule, OfReadyTasksTheMostUrgentStartsFirst) {
+  using enum AccessMode;
+  Tasks tasks(1);
+  for (int i = 0; i < 4; ++i) tasks.add({{0, R}});
+  const PlanGraph plan = tasks.plan();
+  const std::vector<std::int64_t> urgency{1, 3, 2, 3};
+  EXPECT_EQ(tasks_of(list_schedule(plan, urgency, {.count = 1, .bytes = kTile})),
+            (std::vector<Number>{1, 3, 2, 0}));
+}
+
 // Two data, two tasks on each: a copy takes as long as a task.
-TEST(HorizonDeal, ATaskGoesWhereItStartsFirst) {
+TEST(HorizonListSchedule, ATaskGoesWhereItStartsFirst) {
   using enum AccessMode;
   Tasks tasks(2);
   for (const Number datum : {0U, 1U, 0U, 1U}) tasks.add({{datum, R}});
   const PlanGraph plan = tasks.plan();
-  const std::vector<Placed> order = deal_tasks(plan, std::vector<Number>{0, 1, 2, 3},
-                                               {.count = 2, .bytes = 2 * kTile, .in = {1e9}});
+  const std::vector<Placed> order = list_schedule(plan, std::vector<std::int64_t>(4),
+                                                  {.count = 2, .bytes = 2 * kTile, .in = {1e9}});
   std::map<Number, std::uint32_t> memory_of;
   for (const auto& [task, memory] : order) memory_of[plan.number[task]] = memory;
   EXPECT_NE(memory_of[0], memory_of[1]);

@@ -1,64 +1,15 @@
 #include "sched/orders/horizon/deal.hpp"
 
 #include <algorithm>
-#include <list>
 #include <numeric>
 #include <optional>
 #include <utility>
 
+#include "sched/orders/horizon/held.hpp"
+
 namespace vicinal::sched::orders::horizon {
 
 namespace {
-
-// Which data a memory holds, if what was not used for longest has left. For the comparison of memories alone: costs are
-// counted with better evictions.
-class Held {
- public:
-  Held(std::size_t data, std::uint64_t bytes) : room_(bytes), places_(data) {}
-  bool has(Number datum) const { return places_[datum].has_value(); }
-  void use(Number datum, std::uint64_t bytes) {
-    ++version_;
-    forget(datum, bytes);
-    recent_.push_front(datum);
-    places_[datum] = recent_.begin();
-    used_ += bytes;
-  }
-  // Rises whenever other data are there.
-  std::uint64_t version() const { return version_; }
-  void forget(Number datum, std::uint64_t bytes) {
-    if (!places_[datum]) return;
-    ++version_;
-    recent_.erase(*places_[datum]);
-    places_[datum].reset();
-    used_ -= bytes;
-  }
-  void shrink(const std::vector<std::uint64_t>& bytes) {
-    while (used_ > room_ && recent_.size() > 1) {
-      const Number last = recent_.back();
-      forget(last, bytes[last]);
-    }
-  }
-
- private:
-  const std::uint64_t room_;
-  std::uint64_t used_ = 0;
-  std::uint64_t version_ = 1;
-  std::list<Number> recent_;
-  std::vector<std::optional<std::list<Number>::iterator>> places_;
-};
-
-// As it is before the first task.
-std::vector<Held> held_at_first(const PlanGraph& graph, const Memories& memories) {
-  std::vector<Held> held(memories.count, Held(graph.data(), memories.bytes));
-  for (Number datum = 0; datum < graph.initially.size(); ++datum) {
-    for (std::uint32_t memory = 0; memory < memories.count; ++memory) {
-      if ((graph.initially[datum].held >> memory & 1) != 0) {
-        held[memory].use(datum, graph.bytes[datum]);
-      }
-    }
-  }
-  return held;
-}
 
 struct BlockFacts {
   std::vector<Number> data;  // each once
@@ -238,105 +189,7 @@ class Deal {
   std::vector<Copies> copies_;  // by block and memory
 };
 
-// Where a task begins clearly first, copies counted, much as in HEFT.
-class ListSchedule {
- public:
-  ListSchedule(const PlanGraph& graph, const Memories& memories)
-      : graph_(graph),
-        memories_(memories),
-        ready_at_(graph.tasks()),
-        free_(memories.count),
-        link_free_(memories.count),
-        held_(held_at_first(graph, memories)) {}
-
-  std::vector<Placed> run(std::span<const Number> order) {
-    std::vector<std::pair<Time, Placed>> placed;
-    placed.reserve(order.size());
-    for (const Number task : order) {
-      const Placed where{task, graph_.elsewhere[task] ? 0 : best_for(task)};
-      placed.emplace_back(place(where), where);
-    }
-    std::ranges::stable_sort(placed, {}, &std::pair<Time, Placed>::first);
-    std::vector<Placed> by_start;
-    by_start.reserve(order.size());
-    for (const auto& [start, where] : placed) by_start.push_back(where);
-    return by_start;
-  }
-
- private:
-  struct Ends {
-    Time copies;
-    Time start;
-  };
-
-  Ends ends_on(Number task, std::uint32_t memory) const {
-    std::uint64_t missing = 0;
-    for (const Use& use : graph_.uses_of(task)) {
-      if (use.reads && !held_[memory].has(use.datum)) missing += graph_.bytes[use.datum];
-    }
-    Time copies = link_free_[memory];
-    if (missing > 0 && memories_.in.value > 0) copies += duration(Bytes{missing}, memories_.in);
-    const Time ready = std::max(free_[memory], ready_at_[task]);
-    return {copies, missing > 0 ? std::max(ready, copies) : ready};
-  }
-
-  std::uint32_t best_for(Number task) const {
-    // Less is chance: times differ a little in every run.
-    const Time clearly{graph_.durations[task].ns / 4};
-    std::uint32_t best = 0;
-    Time first = ends_on(task, 0).start;
-    for (std::uint32_t memory = 1; memory < memories_.count; ++memory) {
-      const Time start = ends_on(task, memory).start;
-      if (start + clearly >= first) continue;
-      best = memory;
-      first = start;
-    }
-    return best;
-  }
-
-  // When it starts.
-  Time place(const Placed& placed) {
-    const auto [task, memory] = placed;
-    const Time duration = graph_.durations[task];
-    Time start = ready_at_[task];
-    if (!graph_.elsewhere[task]) {
-      const Ends ends = ends_on(task, memory);
-      start = ends.start;
-      link_free_[memory] = ends.copies;
-      free_[memory] = start + Time{duration.ns / memories_.workers};
-      for (const Use& use : graph_.uses_of(task)) {
-        held_[memory].use(use.datum, graph_.bytes[use.datum]);
-      }
-      held_[memory].shrink(graph_.bytes);
-    }
-    for (const Use& use : graph_.uses_of(task)) {
-      if (!use.writes) continue;
-      for (std::uint32_t other = 0; other < memories_.count; ++other) {
-        if (other != memory || graph_.elsewhere[task]) {
-          held_[other].forget(use.datum, graph_.bytes[use.datum]);
-        }
-      }
-    }
-    for (const Number after : graph_.successors[task]) {
-      ready_at_[after] = std::max(ready_at_[after], start + duration);
-    }
-    return start;
-  }
-
-  const PlanGraph& graph_;
-  const Memories memories_;
-  std::vector<Time> ready_at_;   // by task
-  std::vector<Time> free_;       // by memory: its workers
-  std::vector<Time> link_free_;  // by memory: the way there
-  std::vector<Held> held_;
-};
-
 }  // namespace
-
-std::vector<Placed> deal_tasks(const PlanGraph& graph, std::span<const Number> order,
-                               const Memories& memories) {
-  return ListSchedule(graph, memories).run(order);
-}
 
 std::vector<Placed> deal(const PlanGraph& graph, const Blocks& blocks, const Memories& memories) {
   return Deal(graph, blocks, memories).run();

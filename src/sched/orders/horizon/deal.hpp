@@ -15,9 +15,4 @@ namespace vicinal::sched::orders::horizon {
 // begin before that has ended, as its own first tasks may.
 std::vector<Placed> deal(const PlanGraph& graph, const Blocks& blocks, const Memories& memories);
 
-// Tasks one by one, in the given order, each on the memory where the task starts first. This serves where memory is ample.
-// `order`: each task behind its predecessors.
-std::vector<Placed> deal_tasks(const PlanGraph& graph, std::span<const Number> order,
-                               const Memories& memories);
-
 }  // namespace vicinal::sched::orders::horizon

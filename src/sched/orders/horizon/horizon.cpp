@@ -11,6 +11,7 @@
 
 #include "sched/orders/horizon/blocks.hpp"
 #include "sched/orders/horizon/deal.hpp"
+#include "sched/orders/horizon/list_schedule.hpp"
 #include "sched/orders/horizon/moves.hpp"
 #include "sched/orders/horizon/units.hpp"
 
@@ -18,9 +19,10 @@ namespace vicinal::sched::orders::horizon {
 
 namespace {
 
-// Bytes count beside the time, as this part of the time of their copies: links are shared, and the model knows
-// least about what runs beside copies.
+// Bytes count beside the time, as this part of the time of their copies over one link, or over two where more of them can
+// work at once: links are shared, and the model knows least about what runs beside copies.
 constexpr double kBytesCount = 0.2;
+constexpr double kLinks = 2;
 
 // Where memory is short, copies beside tasks take so much longer than the model says, as a part: the data of a running task
 // cannot leave, and data leave in their place that are used sooner.
@@ -126,6 +128,13 @@ std::vector<Number> by_path(const PlanGraph& graph) {
   return order;
 }
 
+// The first of the order is the most urgent.
+std::vector<std::int64_t> urgency_of(const std::vector<Number>& order) {
+  std::vector<std::int64_t> urgency(order.size());
+  for (std::size_t i = 0; i < order.size(); ++i) urgency[order[i]] = -static_cast<std::int64_t>(i);
+  return urgency;
+}
+
 double copy_ns(const Cost& cost, const Memories& memories) {
   if (memories.in.value <= 0) return 0;
   Time copies = duration(Bytes{cost.loaded + cost.written}, memories.in);
@@ -136,7 +145,8 @@ double copy_ns(const Cost& cost, const Memories& memories) {
 }
 
 double score(const Cost& cost, const Memories& memories) {
-  return static_cast<double>(cost.time.ns) + kBytesCount * copy_ns(cost, memories);
+  const double links = std::max(1.0, memories.links_at_once() / kLinks);
+  return static_cast<double>(cost.time.ns) + kBytesCount * copy_ns(cost, memories) / links;
 }
 
 std::uint64_t largest_of(const PlanGraph& graph) {
@@ -158,11 +168,12 @@ class Search {
       try_blocks(one_block(graph_, units(Family::tasks)), 1);
     }
     if (memories_.count > 1) {
-      const std::vector<Number> orders[] = {by_path(graph_), order_of_best()};
+      const std::vector<std::int64_t> urgencies[] = {
+          paths_left(graph_.successors, graph_.durations), urgency_of(order_of_best())};
       for (std::uint32_t count = has_many() ? memories_.count : 2; count <= memories_.count;
            ++count) {
-        for (const std::vector<Number>& order : orders) {
-          keep_better(deal_tasks(graph_, order, some(count)), count);
+        for (const auto& urgency : urgencies) {
+          keep_better(list_schedule(graph_, urgency, some(count)), count);
         }
       }
       search(kinds(true), 2, memories_.count, kFewVariants);

@@ -333,6 +333,24 @@ Memories Memories::first(std::uint32_t some) const {
   return fewer;
 }
 
+double Memories::links_at_once() const {
+  if (in.value <= 0 || in_passes.empty()) return count;
+  std::vector<BytesPerSecond> left = bridges;
+  double sum = 0;
+  for (const std::uint64_t passes : in_passes) {
+    double rate = in.value;
+    const auto each_passed = [&](const auto& call) {
+      for (std::uint64_t bits = passes; bits != 0; bits &= bits - 1) {
+        call(left[static_cast<std::size_t>(std::countr_zero(bits))].value);
+      }
+    };
+    each_passed([&](double bridge) { rate = std::min(rate, bridge); });
+    each_passed([&](double& bridge) { bridge -= rate; });
+    sum += rate;
+  }
+  return sum / in.value;
+}
+
 Cost cost_of(const PlanGraph& graph, std::span<const Placed> order, const Memories& memories) {
   return Run(graph, order, memories).run();
 }

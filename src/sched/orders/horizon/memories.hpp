@@ -33,6 +33,8 @@ struct Memories {
 
   // The first of them alone.
   Memories first(std::uint32_t some) const;
+  // So many copies from home go on at full speed at once: as many as there are memories, or fewer where these share bridges.
+  double links_at_once() const;
   // A copy from the one to the other; 0: there is no such way.
   BytesPerSecond from_to(std::uint32_t from, std::uint32_t to) const {
     return between.empty() ? BytesPerSecond{} : between[std::size_t{from} * count + to];
