@@ -18,7 +18,7 @@
             names of data and kernels, the data in another order: time and bytes over those of equal tiles in the usual order.
 
   bench/robustness.py sizes [--policies darts,hfp,lws] [--draws 3]
-  bench/robustness.py default [--policies auto,darts,lws]
+  bench/robustness.py default [--policies default,auto,darts,lws]
 
 Simulated, so exact: the same command prints the same numbers.
 """
@@ -453,7 +453,8 @@ def default(options):
             print(f"  {' '.join(instance):75} " + " ".join(f"{ratios[p][-1]:6.3f}" for p in asked) + f"  {best}",
                   flush=True)
     for policy in asked:
-        print(f"{policy:8} {geometric(ratios[policy]):7.3f}  worst {max(ratios[policy]):7.3f}", flush=True)
+        print(f"{policy:8} {geometric(ratios[policy]):7.3f}  median {statistics.median(ratios[policy]):7.3f}"
+              f"  worst {max(ratios[policy]):7.3f}", flush=True)
 
 
 def main():
@@ -474,7 +475,7 @@ def main():
         options.draws = options.draws or 3
         sizes(options)
     elif options.what == "default":
-        options.policies = options.policies or "auto,darts,dmdas,lws"
+        options.policies = options.policies or "default,auto,darts,dmdas,lws"
         default(options)
     elif options.what == "gpus":
         options.policies = options.policies or POLICIES

@@ -84,9 +84,10 @@ int plan(const PlanArguments& arguments, Session& session) {
     throw UsageError("--ranks: a plan is of one machine; leave it out, or give 1");
   }
   const machine::MachineModel machine = arguments.machine.machine();
-  const auto [policies, why] = arguments.runtime.chosen_policies(options, &machine.description);
   graph::Graph graph = arguments.graph.graph(options.seed);
   graphs::name_tasks(graph);
+  const auto [policies, why] = arguments.runtime.chosen_policies(
+      options, &machine.description, [&] { return play::auto_policy(graph, machine, options); });
   for (const std::string& sentence : play::unused_memories(graph, machine)) {
     fmt::print(stderr, "vicinal: warning: {}\n", sentence);
   }

@@ -125,7 +125,9 @@ int replay(const ReplayArguments& arguments, Session& session) {
   const bool has_nodes = has_nodes_of(plan, machine.description);
   Policies policies;
   if (is_given(arguments, "policy")) {
-    policies = arguments.runtime.chosen_policies(options, &machine.description);
+    policies = arguments.runtime.chosen_policies(options, &machine.description, [&] {
+      return play::auto_policy(job.graph, machine, options);
+    });
   }
   const std::string& own = job.options.policy;
   const bool is_asked = std::ranges::count(policies.names, own) > 0;

@@ -75,13 +75,19 @@ std::vector<std::string> RuntimeOptions::policies() const {
   return names;
 }
 
-Policies RuntimeOptions::chosen_policies(const Options& options,
-                                         const MachineDescription* machine) const {
+Policies RuntimeOptions::chosen_policies(const Options& options, const MachineDescription* machine,
+                                         const std::function<play::AutoPolicy()>& simulated) const {
   Policies chosen;
   for (const std::string& name : policies()) {
-    const auto automatic = reports::automatic_policy(name, options, machine);
-    if (automatic) chosen.why = fmt::format("{}, as {}", automatic->name, automatic->why);
-    chosen.names.push_back(automatic ? automatic->name : name);
+    if (name == "auto" && simulated) {
+      const play::AutoPolicy best = simulated();
+      chosen.why = fmt::format("{}, {}", best.policy, best.why);
+      chosen.names.push_back(best.policy);
+      continue;
+    }
+    const auto usual = reports::default_policy(name, options, machine);
+    if (usual) chosen.why = fmt::format("{}, as {}", usual->name, usual->why);
+    chosen.names.push_back(usual ? usual->name : name);
   }
   return chosen;
 }

@@ -1,6 +1,7 @@
 // The options of the runtime on a command line: every row of option_table() as --name-with-dashes.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <span>
@@ -11,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "command_files.hpp"
+#include "play/auto_policy.hpp"
 #include "reports/report.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/options.hpp"
@@ -37,7 +39,7 @@ std::string recording_line(const std::string& file, Bytes bytes);
 struct Policies {
   std::vector<std::string> names;
   std::string
-      why;  // "darts, as memory is limited": what "auto" stands for; empty: nobody asked for it
+      why;  // "darts, as memory is limited": what "default" or "auto" stands for; empty: nobody asked for it
 };
 
 class RuntimeOptions {
@@ -54,9 +56,10 @@ class RuntimeOptions {
   // The policies that were asked for, by --policy or else by VICINAL_POLICY: one, several with commas between
   // them, or "all". Throws UsageError that begins with the name of that.
   std::vector<std::string> policies() const;
-  // The same, "auto" replaced: by the machine, or by what the options describe.
-  Policies chosen_policies(const Options& options,
-                           const MachineDescription* machine = nullptr) const;
+  // The same, "default" replaced: by the machine, or by what the options describe; and "auto" by what `simulated` finds
+  // best, or as "default" where nothing is simulated.
+  Policies chosen_policies(const Options& options, const MachineDescription* machine = nullptr,
+                           const std::function<play::AutoPolicy()>& simulated = {}) const;
   // The environment, changed by what was given; `policy` is the first of policies(). Throws UsageError that begins
   // with the option's name.
   Options parse() const;

@@ -62,9 +62,10 @@ int simulate(const SimulateArguments& arguments, Session& session) {
   if (const auto cluster = arguments.machine.cluster())
     return simulate_on_ranks(arguments, *cluster, session);
   const machine::MachineModel machine = arguments.machine.machine();
-  const auto [policies, why] = arguments.runtime.chosen_policies(options, &machine.description);
   graph::Graph graph = with_varied_times(
       arguments.graph.graph(options.seed, !arguments.against.empty()), arguments, machine);
+  const auto [policies, why] = arguments.runtime.chosen_policies(
+      options, &machine.description, [&] { return play::auto_policy(graph, machine, options); });
   if (!options.plan.empty()) graphs::name_tasks(graph);
   const auto counted = [&](const std::string& policy) {
     return counted_machine(arguments, machine, policy);

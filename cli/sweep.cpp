@@ -14,6 +14,7 @@
 
 #include "job_progress.hpp"
 #include "output_file.hpp"
+#include "play/auto_policy.hpp"
 #include "reports/catalogue.hpp"
 #include "reports/draw_picture.hpp"
 #include "reports/play_record.hpp"
@@ -64,9 +65,7 @@ class Simulations {
     const std::string& asked = plan_.policies[run % plan_.policies.size()];
     Options options = plan_.options;
     options.seed = point.seeds.seed;
-    const auto automatic =
-        reports::automatic_policy(asked, options, &instance_->machine.description);
-    options.policy = automatic ? automatic->name : asked;
+    options.policy = policy_of(asked, options);
     const machine::MachineModel machine =
         counted_machine(plan_.arguments, instance_->machine, options.policy);
     return reports::sweep_fields(reports::sweep_measures(
@@ -74,6 +73,15 @@ class Simulations {
   }
 
  private:
+  // "auto" may be another one at each point.
+  std::string policy_of(const std::string& asked, const Options& options) const {
+    if (asked == "auto") {
+      return play::auto_policy(instance_->graph, instance_->machine, options).policy;
+    }
+    const auto usual = reports::default_policy(asked, options, &instance_->machine.description);
+    return usual ? usual->name : asked;
+  }
+
   SweepPlan& plan_;
   std::size_t number_ = 0;
   std::optional<Instance> instance_;

@@ -25,7 +25,7 @@ struct Options {
   bool bind = true;             // bind each worker's thread to its core
   std::uint32_t worker_processors =
       1;                             // cores of each worker, for kernels with threads of their own
-  std::string policy = "auto";       // by what there is: horizon, darts or lws, see docs/options.md
+  std::string policy = "default";    // by what there is: horizon, darts or lws, see docs/options.md
   std::optional<Bytes> memory = {};  // limit on the replicas in RAM; none: no limit
   std::string disk = {};             // folder that holds what does not fit; empty: none
   std::optional<Bytes> disk_space = {};            // at most so much of it; none: what is free

@@ -56,10 +56,11 @@ constexpr OptionEntry kTable[] = {
      "threads there.",
      1, 4096},
     {"policy", &Options::policy,
-     "Scheduling policy: which ready task runs where, and in which order; auto: horizon where "
-     "memory "
-     "is limited or accelerators alone run tasks, darts where cores work beside accelerators, else "
-     "lws."},
+     "Scheduling policy: which ready task runs where, and in which order; default: horizon "
+     "where memory is limited or accelerators alone run tasks, darts where cores work beside "
+     "accelerators, else lws; auto: the fastest of several in simulation, of commands that "
+     "simulate, "
+     "and default elsewhere."},
     {"memory", &Options::memory,
      "Limit on the replicas in RAM, padding included; none: no limit; auto: 80% of what can be "
      "allocated, respecting containers and SLURM; 50%: half of that. The application's own buffers "
@@ -120,7 +121,7 @@ constexpr OptionEntry kTable[] = {
     {"window_bytes", &Options::window_bytes, "Bytes of their operands, at most; 0: no bound."},
     {"plan", &Options::plan,
      "File of a plan that the run follows: where its tasks run, in which order (vicinal plan makes "
-     "one); with the policies auto and horizon; empty: none."},
+     "one); with the policies default and horizon; empty: none."},
     {"plan_pause", &Options::plan_pause,
      "Policies that plan: seconds without a submission after which tasks that wait for a plan go "
      "on, "

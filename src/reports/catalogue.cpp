@@ -7,7 +7,7 @@
 #include "base/option_source.hpp"
 #include "base/options_page.hpp"
 #include "base/text.hpp"
-#include "sched/automatic.hpp"
+#include "sched/default_policy.hpp"
 #include "sched/policy.hpp"
 #include "trace/event.hpp"
 #include "trace/events_page.hpp"
@@ -30,13 +30,13 @@ std::vector<PolicyDescription> policies() {
 }
 
 void require_policy(std::string_view name) {
-  if (name != sched::kAutomatic) sched::make_policy(name);
+  if (name != sched::kDefault && name != sched::kAuto) sched::make_policy(name);
 }
 
-std::optional<ChosenPolicy> automatic_policy(std::string_view name, const Options& options,
-                                             const MachineDescription* machine) {
-  if (name != sched::kAutomatic) return std::nullopt;
-  const sched::Automatic chosen = sched::automatic_policy(options, machine);
+std::optional<ChosenPolicy> default_policy(std::string_view name, const Options& options,
+                                           const MachineDescription* machine) {
+  if (name != sched::kDefault && name != sched::kAuto) return std::nullopt;
+  const sched::DefaultPolicy chosen = sched::default_policy(options, machine);
   return ChosenPolicy{.name = std::string(chosen.policy), .why = std::string(chosen.why)};
 }
 

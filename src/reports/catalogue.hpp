@@ -32,13 +32,14 @@ std::vector<PolicyDescription> policies();
 // Throws UsageError, which names the nearest one, if there is no such policy, or what it may be told.
 void require_policy(std::string_view name);
 
-// What the policy "auto" stands for on a machine; null: on the one that the options describe. None: another name.
+// What the policy "default" stands for on a machine, and "auto" where nothing is simulated before; null: on the one that the
+// options describe. None: another name.
 struct ChosenPolicy {
   std::string name;
   std::string why;  // "memory is limited"
 };
-std::optional<ChosenPolicy> automatic_policy(std::string_view name, const Options& options,
-                                             const MachineDescription* machine = nullptr);
+std::optional<ChosenPolicy> default_policy(std::string_view name, const Options& options,
+                                           const MachineDescription* machine = nullptr);
 
 // Of a message that begins with an option of the runtime ("devices: ..."): its name; of another nothing.
 std::string_view option_of_message(std::string_view message);

@@ -13,7 +13,7 @@
 #include "drivers/clock.hpp"
 #include "runtime/runtime_impl.hpp"
 #include "runtime/status_text.hpp"
-#include "sched/automatic.hpp"
+#include "sched/default_policy.hpp"
 #include "sched/policy.hpp"
 #include "trace/own_file.hpp"
 #include "vicinal/error.hpp"
@@ -75,8 +75,8 @@ namespace {
 // Who did not name a policy in the program looks for the variable.
 std::unique_ptr<sched::Policy> policy_of(const Options& options,
                                          const MachineDescription& machine) {
-  if (options.policy == sched::kAutomatic) {
-    return sched::make_policy(sched::automatic_policy(options, &machine).policy);
+  if (options.policy == sched::kDefault || options.policy == sched::kAuto) {
+    return sched::make_policy(sched::default_policy(options, &machine).policy);
   }
   try {
     return sched::make_policy(options.policy);
@@ -91,7 +91,7 @@ void follow(const std::string& plan, sched::Policy& policy) {
   if (plan.empty()) return;
   if (policy.follow(std::make_shared<const graph::KeptPlan>(graph::read_plan(plan)))) return;
   throw UsageError("option plan: policy " + std::string(policy.name()) +
-                   " follows no plan; choose auto or horizon, or leave the plan out");
+                   " follows no plan; choose default or horizon, or leave the plan out");
 }
 
 }  // namespace

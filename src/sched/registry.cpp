@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/text.hpp"
-#include "sched/automatic.hpp"
+#include "sched/default_policy.hpp"
 #include "sched/policy.hpp"
 #include "vicinal/error.hpp"
 
@@ -175,7 +175,7 @@ void register_policy(const PolicyEntry& entry) {
     throw UsageError("policy \"" + std::string(entry.name) +
                      "\": give register_policy a function that makes it");
   }
-  std::vector<std::string_view> taken{"all", kAutomatic};
+  std::vector<std::string_view> taken{"all", kDefault, kAuto};
   for (const PolicyEntry& known : kPolicies) taken.push_back(known.name);
   registered().add(entry, taken);
 }

@@ -142,7 +142,7 @@ def test_real(folder):
     check(smaller.returncode == 0 and "passed" in smaller.stdout, f"a smaller size: {smaller.stderr}")
     check("of its 364 tasks 244 did not come" in smaller.stderr, f"a smaller size: {smaller.stderr}")
     expect_refusal(run("run", "cholesky", *REAL, "--disk", folder, "--plan", os.path.join(folder, "cholesky.plan"),
-                       "--policy", "lws"), 2, ["--plan", "lws", "auto or horizon"], "run --policy lws --plan")
+                       "--policy", "lws"), 2, ["--plan", "lws", "default or horizon"], "run --policy lws --plan")
     expect_refusal(run("run", "cholesky", *REAL, "--disk", folder, "--plan", made), 2,
                    ["plan ", "made.toml", "parse error"], "run under what is no plan")
     # The largest task has three tiles of 32 KiB.
@@ -162,7 +162,7 @@ def test_refusals(folder):
         expect_refusal(run("simulate", *job, "--plan", path), 2, ["plan ", *parts], f"--plan {path}")
     for policy in ("lws", "darts,dmdas"):
         expect_refusal(run("simulate", *job, "--policy", policy, "--plan", plan), 2,
-                       ["--plan", policy.split(",", maxsplit=1)[0], "auto or horizon"], f"--policy {policy} --plan")
+                       ["--plan", policy.split(",", maxsplit=1)[0], "default or horizon"], f"--policy {policy} --plan")
     expect_refusal(run("simulate", *job, environment={"VICINAL_PLAN": graph}), 2, ["plan ", "vicinal-plan-1"],
                    "VICINAL_PLAN")
     own = write(folder, "own.toml", machine(cpus=2) + SPEEDS)

@@ -26,7 +26,7 @@
 #include "graphs/linalg_graphs.hpp"
 #include "graphs/task_names.hpp"
 #include "play/play.hpp"
-#include "sched/automatic.hpp"
+#include "sched/default_policy.hpp"
 #include "sched/policy.hpp"
 #include "support/random_runs.hpp"
 #include "support/small_runs.hpp"
@@ -127,7 +127,7 @@ TEST(FollowedPlan, IndependentTasksRunInItsOrder) {
         plan.tasks.push_back(name.empty() ? KeptPlan::Task{"note", 0, number}
                                           : KeptPlan::Task{name, 0, 0});
       }
-      for (const char* const policy : {"horizon", "auto"}) {
+      for (const char* const policy : {"horizon", "default"}) {
         const Options options = following(file.write(plan), policy, 1);
         EXPECT_EQ(order_of_run(options, kTasks, named), order) << policy;
       }
@@ -178,11 +178,11 @@ TEST(FollowedPlan, PoliciesThatFollowNoneSaySoAndNameTheOnesThatDo) {
 
 TEST(FollowedPlan, TheAutomaticPolicyIsTheOneThatFollowsIt) {
   Options options = small_options();
-  EXPECT_NE(sched::automatic_policy(options, nullptr).policy, "horizon");
+  EXPECT_NE(sched::default_policy(options, nullptr).policy, "horizon");
   options.plan = "a.plan";
-  EXPECT_EQ(sched::automatic_policy(options, nullptr).policy, "horizon");
+  EXPECT_EQ(sched::default_policy(options, nullptr).policy, "horizon");
   options.accelerators = 2;
-  EXPECT_EQ(sched::automatic_policy(options, nullptr).policy, "horizon");
+  EXPECT_EQ(sched::default_policy(options, nullptr).policy, "horizon");
 }
 
 TEST(FollowedPlan, AFileThatIsNoneIsRefusedByTheRuntime) {
@@ -248,7 +248,7 @@ TEST_F(OnTwoAccelerators, ARecordedRunIsFollowedExactlyAndWithNoMoreBytes) {
       SCOPED_TRACE(graph.application().name + " under " + policy);
       const PlannedPlay recorded = play(graph, policy);
       ASSERT_EQ(recorded.plan.tasks.size(), graph.tasks().size());
-      const PlannedPlay followed = play(graph, "auto", write(recorded.plan));
+      const PlannedPlay followed = play(graph, "default", write(recorded.plan));
       EXPECT_EQ(followed.plan.policy, "horizon");
       EXPECT_EQ(followed.tasks, graph.tasks().size());
       EXPECT_EQ(sequences_of(followed.plan), sequences_of(recorded.plan));
@@ -522,7 +522,7 @@ TEST(FollowedPlan, OfAnotherRunIsWarnedOf) {
                                        .nodes = {"ram", "gpu7"},
                                        .tasks = {{"note", 0, 1}, {"note", 1, 0}, {"gone", 0, 0}}});
   ::testing::internal::CaptureStderr();
-  order_of_run(following(path, "auto", 1), 2, Named::none);
+  order_of_run(following(path, "default", 1), 2, Named::none);
   const std::string said = ::testing::internal::GetCapturedStderr();
   EXPECT_THAT(said, AllOf(HasSubstr("plan " + path), HasSubstr("task note"), HasSubstr("another"),
                           HasSubstr("ram, gpu7"), HasSubstr("of its 3 tasks 2 did not come")));
@@ -533,7 +533,8 @@ TEST(FollowedPlan, OfTheRunItselfIsNotWarnedOf) {
   const std::string path =
       file.write({.nodes = {"ram"}, .tasks = {{"note", 0, 1}, {"note", 0, 0}}});
   ::testing::internal::CaptureStderr();
-  const std::vector<std::uint32_t> order = order_of_run(following(path, "auto", 1), 2, Named::none);
+  const std::vector<std::uint32_t> order =
+      order_of_run(following(path, "default", 1), 2, Named::none);
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   EXPECT_THAT(order, ::testing::ElementsAre(1, 0));
 }
@@ -578,7 +579,7 @@ TEST(FollowedPlan, OfARunThatReducesIsFollowedWithoutAWarning) {
   const KeptPlan recorded = play("lws", {});
   EXPECT_EQ(recorded.tasks.size(), 63U);
   ::testing::internal::CaptureStderr();
-  const KeptPlan followed = play("auto", file.write(recorded));
+  const KeptPlan followed = play("default", file.write(recorded));
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(followed.tasks.size(), 63U);
 }

@@ -1,4 +1,4 @@
-// The policy of who names none: the option policy is "auto".
+// The policy of who names none: the option policy is "default". And of "auto" where nothing can be simulated before the run.
 #pragma once
 
 #include <string_view>
@@ -8,9 +8,11 @@
 
 namespace vicinal::sched {
 
-inline constexpr std::string_view kAutomatic = "auto";
+inline constexpr std::string_view kDefault = "default";
+// Of commands that know graph and machine: candidates are simulated (play/auto_policy.hpp).
+inline constexpr std::string_view kAuto = "auto";
 
-struct Automatic {
+struct DefaultPolicy {
   std::string_view policy;
   std::string_view why;  // "memory is limited"
 };
@@ -20,6 +22,6 @@ struct Automatic {
 // instance. Under memory_rules a policy that leaves the choice of victims to them.
 // A plan is followed by horizon.
 // `machine`: null: the one that the options describe.
-Automatic automatic_policy(const Options& options, const MachineDescription* machine);
+DefaultPolicy default_policy(const Options& options, const MachineDescription* machine);
 
 }  // namespace vicinal::sched

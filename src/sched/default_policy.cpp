@@ -1,4 +1,4 @@
-#include "sched/automatic.hpp"
+#include "sched/default_policy.hpp"
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@ struct Machinery {
   bool plan = false;  // that is followed
 };
 
-Automatic choose(const Machinery& has) {
+DefaultPolicy choose(const Machinery& has) {
   if (has.plan) return {"horizon", "a plan is followed"};
   if (has.others_rules) return {"dmdas", "another runtime's rules for a full memory are asked for"};
   if (has.accelerators && has.cores) return {"darts", "there are accelerators beside cores"};
@@ -39,7 +39,7 @@ Machinery machinery_of(const MachineDescription& machine) {
 
 }  // namespace
 
-Automatic automatic_policy(const Options& options, const MachineDescription* machine) {
+DefaultPolicy default_policy(const Options& options, const MachineDescription* machine) {
   Machinery has = machine != nullptr ? machinery_of(*machine) : machinery_of(options);
   has.others_rules = !options.memory_rules.empty();
   has.plan = !options.plan.empty();
