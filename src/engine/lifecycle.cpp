@@ -249,6 +249,22 @@ void Engine::make_ready(ReadyList& list, WorkerId releasing, Releaser then) {
   kind_of(task).ready(task);
 }
 
+// Whose rules are another runtime's saves it, as that one does.
+[[gnu::noinline]] void Engine::begin_overwriting(const Task& task) const {
+  if (task.kind != graph::TaskKind::compute || config_.rules.any()) return;
+  for (const graph::Access& access : task.accesses()) {
+    if (access.mode != AccessMode::W || access.handle->on.valid.get() == 0) continue;
+    access.handle->overwritten_next.store(true, std::memory_order_release);
+  }
+}
+
+[[gnu::noinline]] void Engine::end_overwriting(const Task& task) {
+  for (const graph::Access& access : task.accesses()) {
+    if (access.mode != AccessMode::W) continue;
+    access.handle->overwritten_next.store(false, std::memory_order_release);
+  }
+}
+
 // What the policy had no memory to take: the run is cancelled, and these with it, by a worker that was woken for it.
 [[gnu::noinline]] void Engine::end_refused(WorkerId worker) {
   ReadyList refused = gate_.take_refused();
@@ -495,6 +511,7 @@ const InTask* this_threads_task() {
     end_watched(task, worker, outcome, run_time);
   counters_.end_run(worker, task);
   if (!trivial_) {
+    if (overwrites(task)) end_overwriting(task);
     const NodeId node = node_of(worker);
     if (!residency_.only_valid_here(task, node)) {
       memory::Actions actions;
@@ -515,6 +532,7 @@ inline void Engine::leave_or_lift_poison(const Task& task, Outcome outcome) {
   if (outcome == Outcome::done && errors_.none_yet()) return;
   if (outcome != Outcome::done) errors_.note_poison();
   if (outcome == Outcome::cancelled) errors_.note_cancelled(task);
+  if (outcome != Outcome::done) end_overwriting(task);
   for (const graph::Access& access : task.accesses()) {
     if (!writes(access.mode)) {
       if (access.mode == AccessMode::reduction && outcome != Outcome::done) {

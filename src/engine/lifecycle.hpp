@@ -235,9 +235,20 @@ class Engine final : public Completions {
   // Most tasks: nothing stands between a ready one and the policy. False: it is for make_ready.
   bool hand_on_at_once(graph::Task& task, WorkerId releasing, Releaser then);
   void cancel_at_once(graph::Task& task, WorkerId releasing, graph::ReadyList& list);
+  static bool overwrites(const graph::Task& task) {
+    for (const graph::Access& access : task.accesses()) {
+      if (access.mode == AccessMode::W) return true;
+    }
+    return false;
+  }
+  // What the task overwrites unread, all tasks before have done with.
+  void begin_overwriting(const graph::Task& task) const;
+  static void end_overwriting(const graph::Task& task);
   void hand_to_policy(graph::Task& task, WorkerId releasing) {
     if (eligibility_.is_confined(task)) confined_.fetch_add(1, std::memory_order_relaxed);
     ready_.add(task);
+    if (!trivial_ && overwrites(task)) [[unlikely]]
+      begin_overwriting(task);
     gate_.push(task, releasing);
   }
   bool reach_confined(LookAhead& ahead, WorkerId worker, graph::ReadyList& cancelled);

@@ -194,6 +194,10 @@ struct alignas(128) vicinal::internals::GraphHandle {
   Access* first_in_turn = nullptr;
   Access* last_in_turn = nullptr;
 
+  // A task that overwrites it is with the policy or further, and nobody reads it before: its content need not be saved. Set and
+  // cleared by the engine, cleared before that task's content is there.
+  std::atomic<bool> overwritten_next{false};
+
   Bytes bytes() const { return layout.bytes(); }
   std::optional<NodeId> preferred() const {
     const std::uint8_t node = advised.load(std::memory_order_relaxed);

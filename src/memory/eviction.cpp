@@ -152,7 +152,7 @@ bool Residency::may_leave(const Replica& replica, std::uint32_t word, const Requ
     return false;
   if ((word & kComing) != 0 || replica.handle->bytes().value == 0) return false;
   if (asks != nullptr && replica.asked_by == asks->number) return false;
-  if (safe_elsewhere(replica) || (word & kValid) == 0) return true;
+  if (!is_needed(replica) || safe_elsewhere(replica) || (word & kValid) == 0) return true;
   return !is_broken_.load(std::memory_order_relaxed) && node_of(replica).parent.has_value();
 }
 
@@ -166,7 +166,7 @@ bool Residency::evict(Replica& replica, Actions& actions) {
     epoch_.fetch_add(1, std::memory_order_relaxed);
     ++node.evictions;
     node.traffic.store(true, std::memory_order_relaxed);
-    dropped = drop(replica);
+    dropped = drop(replica, is_needed(replica) ? LastCopy::stays : LastCopy::may_be_lost);
     if (records(trace::Category::memory)) {
       recorder_->record<trace::Event::evicted>(node.description.id.value, replica.handle->id.value,
                                                dropped.result == Dropped::Result::last);
@@ -196,12 +196,12 @@ void Residency::save(Replica& replica, Actions& actions) {
 
 // An eviction that has waited in its queue holds nothing, and only the graph orders what runs
 // meanwhile: the victim may have been rescued (then a task may be writing it: nobody must copy it),
-// freed, or made void by a task that overwrites the content right where the eviction would bring it.
+// freed, or made void by a task that overwrites the content, perhaps right where the eviction would bring it.
 bool Residency::nothing_to_save(const Request& eviction, Actions& actions) {
   Replica& victim = *eviction.victim;
   const std::uint32_t word = victim.word.load(std::memory_order_relaxed);
   if ((word & kEvicting) == 0 || (word & kValid) == 0) return true;
-  if (!replica(*victim.handle, eviction.node).overwritten) return false;
+  if (is_needed(victim) && !replica(*victim.handle, eviction.node).overwritten) return false;
   if (make_void(victim)) {
     became_void(*victim.handle, bit(victim.node), actions, Waiters::not_looked_at);
   }

@@ -383,6 +383,10 @@ class Residency : public FastPath, public Sizes {
   bool claim_room(Replica& replica, std::uint32_t and_mark = 0);
   // By a task that waits with the policy.
   bool is_awaited(AccessMode mode) const { return reads(mode) || rules_.owner; }
+  // Somebody will read its content.
+  static bool is_needed(const Replica& replica) {
+    return !replica.handle->overwritten_next.load(std::memory_order_acquire);
+  }
   bool evictable(const Replica& replica, const Request* asks) const;
   // By its word, whether or not its handle is being removed.
   bool may_leave(const Replica& replica, std::uint32_t word, const Request* asks) const;

@@ -29,7 +29,9 @@ void FutureUses::forget(const graph::Task& task, TaskUses& place) {
 
 FutureUses::NextUse FutureUses::next_use(const graph::Handle& handle, NodeId node) {
   DataRecord* const data = data_.find(handle);
-  if (data == nullptr) return {};
+  // Who uses it next reads nothing of it.
+  const bool is_void = handle.overwritten_next.load(std::memory_order_relaxed);
+  if (data == nullptr || is_void) return {};
   if (const std::uint64_t given = uses_.first(data->lists[node.value])) return {false, given};
   NextUse next;
   for (const std::size_t list : {nodes_ + node.value, 2 * nodes_}) {

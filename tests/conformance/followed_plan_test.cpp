@@ -170,7 +170,7 @@ TEST(FollowedPlan, PoliciesThatFollowNoneSaySoAndNameTheOnesThatDo) {
     const std::string message = message_of<UsageError>(
         [&] { const Runtime runtime(following(path, std::string(policy.name), 1)); });
     EXPECT_THAT(message, AllOf(HasSubstr("option plan: policy " + std::string(policy.name)),
-                               HasSubstr("choose auto or horizon")));
+                               HasSubstr("choose default or horizon")));
     ++refused;
   }
   EXPECT_GT(refused, 10U);

@@ -1,5 +1,5 @@
-// Tasks one by one as they become ready, each to the memory where it starts first: what dmdas does while it runs, done ahead.
-// This serves where memory is ample.
+// A list schedule: a task goes, as soon as it is ready, to the memory where it starts first, as dmdas does in a run. This serves where
+// memory is ample.
 #pragma once
 
 #include <cstdint>
