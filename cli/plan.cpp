@@ -45,6 +45,17 @@ struct PlanArguments {
   std::string output;
 };
 
+// The run that follows the plan.
+reports::RunRecord followed(const graph::KeptPlan& plan, const graph::Graph& graph,
+                            const machine::MachineModel& machine, Options options,
+                            const reports::RunBounds& bounds) {
+  FileInMemory file("plan");
+  graph::write_plan(plan, [&](std::string_view piece) { file.write(piece); });
+  options.policy = "horizon";
+  options.plan = file.path();
+  return reports::play_record(graph, machine, options, bounds);
+}
+
 // The plan of the fastest run so far.
 class Fastest {
  public:
@@ -117,9 +128,13 @@ int plan(const PlanArguments& arguments, Session& session) {
   const bool taken = arguments.files.json == "-" || arguments.files.page == "-";
   if (arguments.output != "-") {
     const std::string name = reports::legible_name(arguments.output);
-    fmt::print(taken ? stderr : stdout,
-               "plan: {}, of {} tasks under {}; follow it with --plan {}\n", name,
-               fastest.plan()->tasks.size(), fastest.plan()->policy, name);
+    const reports::RunRecord run = followed(*fastest.plan(), graph, machine, options, bounds);
+    fmt::print(
+        taken ? stderr : stdout,
+        "plan: {}, of {} tasks under {}; --plan {} follows it: {}, {} loaded, {} written back\n",
+        name, fastest.plan()->tasks.size(), fastest.plan()->policy, name,
+        reports::format_duration(run.seconds), reports::format_bytes(run.bytes_in),
+        reports::format_bytes(run.bytes_out));
   }
   return status;
 }

@@ -303,28 +303,35 @@ std::string_view bytes_bound_name(const RunBounds& bounds) {
                                                  : "what must come in";
 }
 
+constexpr double kNearBound = 1.1;  // the rest is not worth another schedule
+
+// The best schedule lies between the bound and the run: nobody knows where.
+std::string_view or_the_bound(double value, double bound) {
+  return value > kNearBound * bound ? ", or the bound is too low, by that much at most" : "";
+}
+
 std::string causes_text(const Runs& runs) {
   std::string text;
   const RunRecord& fastest = *runs.front();
   if (const double bound = fastest.bounds.seconds(); bound > 0) {
-    text +=
-        fmt::format("the time is bound by {}: {} takes {} that, its workers idle {:.1f} % of it\n",
-                    time_bound_name(fastest.bounds), fastest.policy,
-                    ratio_text(fastest.seconds, bound), idle_percent(fastest));
+    text += fmt::format(
+        "the time is bound by {}: {} takes {} that, its workers idle {:.1f} % of it{}\n",
+        time_bound_name(fastest.bounds), fastest.policy, ratio_text(fastest.seconds, bound),
+        idle_percent(fastest), or_the_bound(fastest.seconds, bound));
   }
   const RunRecord& leanest =
       **std::ranges::min_element(runs, {}, [](const RunRecord* run) { return run->bytes_in; });
   if (const Bytes bound = leanest.bounds.bytes_in(); bound.value > 0) {
-    text += fmt::format("the loads are bound by {}: {} loads {} that\n",
+    text += fmt::format("the loads are bound by {}: {} loads {} that{}\n",
                         bytes_bound_name(leanest.bounds), leanest.policy,
-                        ratio_text(real(leanest.bytes_in), real(bound)));
+                        ratio_text(real(leanest.bytes_in), real(bound)),
+                        or_the_bound(real(leanest.bytes_in), real(bound)));
   }
   return text;
 }
 
 // --- What to do about it ---------------------------------------------------------------------------
 
-constexpr double kNearBound = 1.1;      // the rest is not worth another schedule
 constexpr double kManyLoads = 1.25;     // times the bound
 constexpr double kMuchIdle = 20;        // per cent
 constexpr double kSomeIdle = 10;        // less: what workers wait for is not worth a hint

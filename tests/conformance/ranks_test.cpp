@@ -239,6 +239,7 @@ void play(const Plan& plan, const SerialRun& expected, Runtime& runtime) {
     if (expected.written[i]) require_equal(i, expected.content[i]);
   }
   runtime.wait();
+  for (const Handle handle : handles) runtime.unregister(handle);  // the homes go
 }
 
 TEST(Ranks, RandomProgramsAreAsOnOneRank) {
