@@ -16,8 +16,7 @@ namespace {
 
 struct Candidate {
   std::string_view policy;
-  double task_seconds =
-      0;  // to simulate a task, measured on two cores of 2024: docs/performance.md
+  double task_seconds = 0;  // to simulate a task: about the medians in docs/performance.md
 };
 
 // Those that are the best somewhere, the best in most cases first.
@@ -82,9 +81,10 @@ AutoPolicy auto_policy(const graph::Graph& graph, const machine::MachineModel& m
       seconds = std::max(seconds, best.seconds);
     }
   }
-  chosen.why = chosen.trials.empty() ? std::string(usual.why) +
-                                           ", and simulations would take too much of the run's time"
-                                     : list_of(chosen.trials);
+  chosen.why = chosen.trials.empty() ? std::string(usual.why) : list_of(chosen.trials);
+  if (is_free && chosen.trials.empty()) {
+    chosen.why += ", and simulations would take too much of the run's time";
+  }
   return chosen;
 }
 
