@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "reports/catalogue.hpp"
 #include "vicinal/error.hpp"
 #include "vicinal/trace.hpp"
 
@@ -28,6 +27,18 @@ std::string own_file(const std::string& file, const Ranks& ranks) {
 }
 
 }  // namespace
+
+reports::ChosenPolicy policy_for(const std::string& asked, const Options& options,
+                                 const MachineDescription* machine,
+                                 const std::function<play::AutoPolicy()>& simulated) {
+  if (asked == "auto" && simulated) {
+    const play::AutoPolicy best = simulated();
+    return {best.policy, best.why};
+  }
+  const auto usual = reports::default_policy(asked, options, machine);
+  if (!usual) return {asked, {}};
+  return {usual->name, "as " + usual->why};
+}
 
 RuntimeOptions::RuntimeOptions(CLI::App& command, std::span<const std::string_view> only) {
   for (const OptionDescription& description : option_table()) {
@@ -79,15 +90,9 @@ Policies RuntimeOptions::chosen_policies(const Options& options, const MachineDe
                                          const std::function<play::AutoPolicy()>& simulated) const {
   Policies chosen;
   for (const std::string& name : policies()) {
-    if (name == "auto" && simulated) {
-      const play::AutoPolicy best = simulated();
-      chosen.why = fmt::format("{}, {}", best.policy, best.why);
-      chosen.names.push_back(best.policy);
-      continue;
-    }
-    const auto usual = reports::default_policy(name, options, machine);
-    if (usual) chosen.why = fmt::format("{}, as {}", usual->name, usual->why);
-    chosen.names.push_back(usual ? usual->name : name);
+    const reports::ChosenPolicy policy = policy_for(name, options, machine, simulated);
+    if (!policy.why.empty()) chosen.why = fmt::format("{}, {}", policy.name, policy.why);
+    chosen.names.push_back(policy.name);
   }
   return chosen;
 }

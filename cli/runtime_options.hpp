@@ -13,6 +13,7 @@
 
 #include "command_files.hpp"
 #include "play/auto_policy.hpp"
+#include "reports/catalogue.hpp"
 #include "reports/report.hpp"
 #include "vicinal/machine.hpp"
 #include "vicinal/options.hpp"
@@ -42,6 +43,12 @@ struct Policies {
       why;  // "darts, as memory is limited": what "default" or "auto" stands for; empty: nobody asked for it
 };
 
+// By the name that was asked for: "default" is what the machine, or else the options describe, "auto" what `simulated` finds
+// best, or as "default" where nothing is simulated; `why` of another name is empty.
+reports::ChosenPolicy policy_for(const std::string& asked, const Options& options,
+                                 const MachineDescription* machine,
+                                 const std::function<play::AutoPolicy()>& simulated);
+
 class RuntimeOptions {
  public:
   // Adds the options to the command, or those of these names; this object must outlive the parse.
@@ -56,8 +63,7 @@ class RuntimeOptions {
   // The policies that were asked for, by --policy or else by VICINAL_POLICY: one, several with commas between
   // them, or "all". Throws UsageError that begins with the name of that.
   std::vector<std::string> policies() const;
-  // The same, "default" replaced: by the machine, or by what the options describe; and "auto" by what `simulated` finds
-  // best, or as "default" where nothing is simulated.
+  // The same, each as policy_for() has it.
   Policies chosen_policies(const Options& options, const MachineDescription* machine = nullptr,
                            const std::function<play::AutoPolicy()>& simulated = {}) const;
   // The environment, changed by what was given; `policy` is the first of policies(). Throws UsageError that begins

@@ -21,6 +21,7 @@
 #include "reports/row_file.hpp"
 #include "reports/sweep.hpp"
 #include "reports/terminal.hpp"
+#include "runtime_options.hpp"
 #include "sweep_csv.hpp"
 #include "sweep_plan.hpp"
 #include "vicinal/error.hpp"
@@ -65,7 +66,10 @@ class Simulations {
     const std::string& asked = plan_.policies[run % plan_.policies.size()];
     Options options = plan_.options;
     options.seed = point.seeds.seed;
-    options.policy = policy_of(asked, options);
+    // "auto" may be another one at each point.
+    options.policy = policy_for(asked, options, &instance_->machine.description, [&] {
+                       return play::auto_policy(instance_->graph, instance_->machine, options);
+                     }).name;
     const machine::MachineModel machine =
         counted_machine(plan_.arguments, instance_->machine, options.policy);
     return reports::sweep_fields(reports::sweep_measures(
@@ -73,15 +77,6 @@ class Simulations {
   }
 
  private:
-  // "auto" may be another one at each point.
-  std::string policy_of(const std::string& asked, const Options& options) const {
-    if (asked == "auto") {
-      return play::auto_policy(instance_->graph, instance_->machine, options).policy;
-    }
-    const auto usual = reports::default_policy(asked, options, &instance_->machine.description);
-    return usual ? usual->name : asked;
-  }
-
   SweepPlan& plan_;
   std::size_t number_ = 0;
   std::optional<Instance> instance_;

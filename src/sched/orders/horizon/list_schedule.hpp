@@ -11,7 +11,7 @@
 
 namespace vicinal::sched::orders::horizon {
 
-// By their start as it is predicted, each behind its predecessors. Of the tasks that wait for one memory the most urgent goes
+// In the order in which workers take them, each behind its predecessors. Of the tasks that wait for one memory the most urgent goes
 // first, of those alike the first. `urgency`: by task.
 std::vector<Placed> list_schedule(const PlanGraph& graph, std::span<const std::int64_t> urgency,
                                   const Memories& memories);
